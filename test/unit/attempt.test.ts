@@ -116,46 +116,44 @@ describe('an attempt', () => {
   })
 })
 
-describe('an attempt that times out', () => {
-  it('aborts the signal, and is a timeout as soon as the handler ends', async () => {
-    const { clock, startedAt, attempt } = attemptOf((_event, ctx) => untilAborted(ctx))
-    await clock.advance(timeoutMs)
-    const outcome = await attempt.outcome
-    expect(outcome).toMatchObject({ kind: 'retry', endedAt: startedAt + timeoutMs, error: { name: 'handler_timeout' } })
-    expect(outcome).toHaveProperty('error.message', expect.stringContaining('handler h took longer than 1000 ms'))
-    expect(attempt.hasOverrun).toBe(false)
-    expect(clock.nextTimerAt()).toBeNull()
-  })
+it('an attempt that times out aborts the signal, and is a timeout as soon as the handler ends', async () => {
+  const { clock, startedAt, attempt } = attemptOf((_event, ctx) => untilAborted(ctx))
+  await clock.advance(timeoutMs)
+  const outcome = await attempt.outcome
+  expect(outcome).toMatchObject({ kind: 'retry', endedAt: startedAt + timeoutMs, error: { name: 'handler_timeout' } })
+  expect(outcome).toHaveProperty('error.message', expect.stringContaining('handler h took longer than 1000 ms'))
+  expect(attempt.hasOverrun).toBe(false)
+  expect(clock.nextTimerAt()).toBeNull()
+})
 
-  it('resolves 5 s later if the handler ignores its signal, and ends with the handler', async () => {
-    const handler = Promise.withResolvers<void>()
-    const { clock, startedAt, attempt } = attemptOf(() => handler.promise)
-    let hasOutcome = false
-    let hasEnded = false
-    void attempt.outcome.then(() => (hasOutcome = true))
-    void attempt.ended.then(() => (hasEnded = true))
-    await clock.advance(timeoutMs + overrunGraceMs - 1)
-    expect(hasOutcome).toBe(false)
-    await clock.advance(1)
-    const endedAt = startedAt + timeoutMs + overrunGraceMs
-    expect(await attempt.outcome).toMatchObject({ kind: 'retry', endedAt, error: { name: 'handler_timeout' } })
-    expect([attempt.hasOverrun, hasEnded]).toEqual([true, false])
-    handler.resolve()
-    await attempt.ended
-  })
+it('an attempt that times out resolves 5 s later if the handler ignores its signal, and ends with the handler', async () => {
+  const handler = Promise.withResolvers<void>()
+  const { clock, startedAt, attempt } = attemptOf(() => handler.promise)
+  let hasOutcome = false
+  let hasEnded = false
+  void attempt.outcome.then(() => (hasOutcome = true))
+  void attempt.ended.then(() => (hasEnded = true))
+  await clock.advance(timeoutMs + overrunGraceMs - 1)
+  expect(hasOutcome).toBe(false)
+  await clock.advance(1)
+  const endedAt = startedAt + timeoutMs + overrunGraceMs
+  expect(await attempt.outcome).toMatchObject({ kind: 'retry', endedAt, error: { name: 'handler_timeout' } })
+  expect([attempt.hasOverrun, hasEnded]).toEqual([true, false])
+  handler.resolve()
+  await attempt.ended
+})
 
-  it('aborts a signal that is read only afterwards', async () => {
-    const slow = Promise.withResolvers<void>()
-    const { clock, attempt } = attemptOf(async (_event, ctx) => {
-      await slow.promise
-      seen.push(ctx.signal.aborted, (ctx.signal.reason as InboxError).code)
-    })
-    const seen: unknown[] = []
-    await clock.advance(timeoutMs)
-    slow.resolve()
-    await attempt.ended
-    expect(seen).toEqual([true, 'handler_timeout'])
+it('an attempt that times out aborts a signal that is read only afterwards', async () => {
+  const slow = Promise.withResolvers<void>()
+  const { clock, attempt } = attemptOf(async (_event, ctx) => {
+    await slow.promise
+    seen.push(ctx.signal.aborted, (ctx.signal.reason as InboxError).code)
   })
+  const seen: unknown[] = []
+  await clock.advance(timeoutMs)
+  slow.resolve()
+  await attempt.ended
+  expect(seen).toEqual([true, 'handler_timeout'])
 })
 
 it('an attempt that is stopped is interrupted if its handler throws or returns', async () => {

@@ -241,64 +241,60 @@ describe('invalid settings', () => {
   })
 })
 
-describe('sources', () => {
-  const alchemy = { provider: 'alchemy', path: '/hooks/alchemy', secrets: { file: 'alchemy-secret' } }
-  const loadSources = (sources: unknown, env: Record<string, string> = {}) =>
-    loadConfig({ env: { INBOX_SOURCES: JSON.stringify(sources), ...env }, cwd })
+const alchemy = { provider: 'alchemy', path: '/hooks/alchemy', secrets: { file: 'alchemy-secret' } }
+const loadSources = (sources: unknown, env: Record<string, string> = {}) =>
+  loadConfig({ env: { INBOX_SOURCES: JSON.stringify(sources), ...env }, cwd })
 
-  test('replace INBOX_SECRETS, and read their secrets from files again', async () => {
-    await file('alchemy-secret', 'secret-of-alchemy')
-    const { webhookSecrets, sources } = await loadSources({ alchemy })
-    expect(webhookSecrets).toBeNull()
-    expect(sources).toMatchObject([
-      { settings: { name: 'alchemy', path: '/hooks/alchemy' }, secrets: { files: [join(cwd, 'alchemy-secret')] } },
-    ])
-    await file('alchemy-secret', 'its-next-secret')
-    const [secret] = (await sources[0]?.secrets.read()) ?? []
-    expect(secret?.key.export().toString()).toBe('its-next-secret')
-  })
-
-  test('of the environment win over those of the config file', async () => {
-    await file('onchain-inbox.config.mjs', `export default { sources: { other: {} } }`)
-    const desk = { ...alchemy, path: '/hooks/desk', secrets: { env: 'DESK_SECRET' } }
-    const { sources } = await loadSources({ desk }, { DESK_SECRET: 'secret-of-the-desk' })
-    expect(sources.map(({ settings }) => settings.name)).toEqual(['desk'])
-  })
-
-  test('have problems that name the setting', async () => {
-    const message = await problemsOf(loadSources({ alchemy, desk: { ...alchemy, path: '/webhooks' } }))
-    expect(message).toContain('sources.alchemy.secrets must be readable')
-    expect(message).toContain('sources.desk.path must be another path: /webhooks is taken by the inbox')
-    expect(message).not.toContain('INBOX_SECRETS')
-    expect(await problemsOf(loadSources({}))).toContain('INBOX_SECRETS or INBOX_SECRETS_FILE is required')
-    expect(await problemsOf(load({ INBOX_SOURCES: '{' }))).toContain('INBOX_SOURCES must be a JSON object of sources')
-  })
+test('sources replace INBOX_SECRETS, and read their secrets from files again', async () => {
+  await file('alchemy-secret', 'secret-of-alchemy')
+  const { webhookSecrets, sources } = await loadSources({ alchemy })
+  expect(webhookSecrets).toBeNull()
+  expect(sources).toMatchObject([
+    { settings: { name: 'alchemy', path: '/hooks/alchemy' }, secrets: { files: [join(cwd, 'alchemy-secret')] } },
+  ])
+  await file('alchemy-secret', 'its-next-secret')
+  const [secret] = (await sources[0]?.secrets.read()) ?? []
+  expect(secret?.key.export().toString()).toBe('its-next-secret')
 })
 
-describe('secrets', () => {
-  test('the database URL can come from a file, whose content is not shown', async () => {
-    const url = 'postgres://inbox:pa55word@db.example/events'
-    await file('database', `${url}\n`)
-    const env = { INBOX_MIGRATE: 'auto', INBOX_ORPHAN_HOURS: '72', INBOX_ADMIN_TOKEN: token }
-    const config = await load({ [urlFile]: 'database', ...env })
-    expect(config).toMatchObject({ database: { kind: 'postgres', url }, migrate: 'auto', orphanHours: 72 })
-    const row = { name: 'INBOX_DATABASE_URL', value: 'postgres://db.example/events', origin: 'file' }
-    expect(config.settings).toContainEqual(expect.objectContaining(row))
-    expect(JSON.stringify([config.settings, config.warnings])).not.toContain('pa55word')
-    const path = await file('database', 'sqlite:./other.db')
-    const other = { kind: 'sqlite', file: join(cwd, 'other.db') }
-    expect((await load({ [urlFile]: path })).database).toEqual(other)
-  })
+test('sources of the environment win over those of the config file', async () => {
+  await file('onchain-inbox.config.mjs', `export default { sources: { other: {} } }`)
+  const desk = { ...alchemy, path: '/hooks/desk', secrets: { env: 'DESK_SECRET' } }
+  const { sources } = await loadSources({ desk }, { DESK_SECRET: 'secret-of-the-desk' })
+  expect(sources.map(({ settings }) => settings.name)).toEqual(['desk'])
+})
 
-  test.each([
-    ['INBOX_ADMIN_TOKEN', 'token'],
-    ['INBOX_ADMIN_VIEWER_TOKEN', 'viewerToken'],
-  ] as const)('%s can come from a file, without white space around it', async (name, member) => {
-    await file('token', files.token)
-    for (const env of [{ [`${name}_FILE`]: 'token' }, { [name]: ` ${token}\t` }])
-      expect((await load(env)).admin[member]).toBe(token)
-    expect((await load({ [name]: '' })).admin[member]).toBeUndefined()
-  })
+test('sources have problems that name the setting', async () => {
+  const message = await problemsOf(loadSources({ alchemy, desk: { ...alchemy, path: '/webhooks' } }))
+  expect(message).toContain('sources.alchemy.secrets must be readable')
+  expect(message).toContain('sources.desk.path must be another path: /webhooks is taken by the inbox')
+  expect(message).not.toContain('INBOX_SECRETS')
+  expect(await problemsOf(loadSources({}))).toContain('INBOX_SECRETS or INBOX_SECRETS_FILE is required')
+  expect(await problemsOf(load({ INBOX_SOURCES: '{' }))).toContain('INBOX_SOURCES must be a JSON object of sources')
+})
+
+test('the database URL can come from a file, whose content is not shown', async () => {
+  const url = 'postgres://inbox:pa55word@db.example/events'
+  await file('database', `${url}\n`)
+  const env = { INBOX_MIGRATE: 'auto', INBOX_ORPHAN_HOURS: '72', INBOX_ADMIN_TOKEN: token }
+  const config = await load({ [urlFile]: 'database', ...env })
+  expect(config).toMatchObject({ database: { kind: 'postgres', url }, migrate: 'auto', orphanHours: 72 })
+  const row = { name: 'INBOX_DATABASE_URL', value: 'postgres://db.example/events', origin: 'file' }
+  expect(config.settings).toContainEqual(expect.objectContaining(row))
+  expect(JSON.stringify([config.settings, config.warnings])).not.toContain('pa55word')
+  const path = await file('database', 'sqlite:./other.db')
+  const other = { kind: 'sqlite', file: join(cwd, 'other.db') }
+  expect((await load({ [urlFile]: path })).database).toEqual(other)
+})
+
+test.each([
+  ['INBOX_ADMIN_TOKEN', 'token'],
+  ['INBOX_ADMIN_VIEWER_TOKEN', 'viewerToken'],
+] as const)('%s can come from a file, without white space around it', async (name, member) => {
+  await file('token', files.token)
+  for (const env of [{ [`${name}_FILE`]: 'token' }, { [name]: ` ${token}\t` }])
+    expect((await load(env)).admin[member]).toBe(token)
+  expect((await load({ [name]: '' })).admin[member]).toBeUndefined()
 })
 
 describe('config file', () => {

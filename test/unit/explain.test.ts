@@ -1,5 +1,5 @@
 import { createHash, createHmac } from 'node:crypto'
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { explain } from '../../src/signature/explain.ts'
 import { parseSecrets } from '../../src/signature/keys.ts'
 import { sign } from '../../src/signature/sign.ts'
@@ -13,48 +13,46 @@ const inBase64 = (encoding: 'base64' | 'base64url') => Buffer.from(good, 'hex').
 const mac = (hash: string, key: string | Buffer = text, data: string | Buffer = body) =>
   createHmac(hash, key).update(data).digest('hex')
 
-describe('explain, header', () => {
-  test.each([
-    ['valid', good],
-    ['valid', good.toUpperCase()],
-    ['repeated', `${good}, ${good}`],
-    ['repeated', `${'0'.repeat(64)},${good}`],
-    ['prefix', `sha256=${good}`],
-    ['prefix', `v1=${good}`],
-    ['prefix', `t=1712345678,v1=${good}`],
-    ['prefix', `v1,${inBase64('base64')}`],
-    ['base64', inBase64('base64')],
-    ['base64', inBase64('base64url')],
-    ['surrounded', ` ${good}\n`],
-    ['surrounded', `"${good}"`],
-    ['other_hash', mac('sha1')],
-    ['not_hmac', createHash('sha256').update(body).digest('hex')],
-    ['not_hmac', createHash('sha256').update(text).update(body).digest('hex')],
-  ])('A30 A31 %s: %s', (code, header) => {
-    const explanation = explain(body, header, secrets)
-    expect(explanation.code).toBe(code)
-    // A plain hash of the body depends on no secret.
-    if (code !== 'not_hmac') expect(explanation.matchedLabel).toBe('main')
-    expect(explanation.message).not.toContain(good)
-  })
+test.each([
+  ['valid', good],
+  ['valid', good.toUpperCase()],
+  ['repeated', `${good}, ${good}`],
+  ['repeated', `${'0'.repeat(64)},${good}`],
+  ['prefix', `sha256=${good}`],
+  ['prefix', `v1=${good}`],
+  ['prefix', `t=1712345678,v1=${good}`],
+  ['prefix', `v1,${inBase64('base64')}`],
+  ['base64', inBase64('base64')],
+  ['base64', inBase64('base64url')],
+  ['surrounded', ` ${good}\n`],
+  ['surrounded', `"${good}"`],
+  ['other_hash', mac('sha1')],
+  ['not_hmac', createHash('sha256').update(body).digest('hex')],
+  ['not_hmac', createHash('sha256').update(text).update(body).digest('hex')],
+])('A30 A31 explain, header: %s: %s', (code, header) => {
+  const explanation = explain(body, header, secrets)
+  expect(explanation.code).toBe(code)
+  // A plain hash of the body depends on no secret.
+  if (code !== 'not_hmac') expect(explanation.matchedLabel).toBe('main')
+  expect(explanation.message).not.toContain(good)
+})
 
-  test.each([
-    ['missing', undefined],
-    ['missing', ''],
-    ['malformed', 'hello'],
-    ['malformed', good.slice(1)],
-    ['malformed', `sha256=${'0'.repeat(64)}`],
-    ['repeated', `${'0'.repeat(64)}, ${'1'.repeat(64)}`],
-    ['wrong_secret', '0'.repeat(64)],
-    ['wrong_secret', mac('sha256', 'a secret nobody knows')],
-  ])('R75 %s without a matching secret: %s', (code, header) => {
-    const explanation = explain(body, header, secrets)
-    expect(explanation).toEqual({ code, message: expect.stringMatching(/\. ?\S/) })
-  })
+test.each([
+  ['missing', undefined],
+  ['missing', ''],
+  ['malformed', 'hello'],
+  ['malformed', good.slice(1)],
+  ['malformed', `sha256=${'0'.repeat(64)}`],
+  ['repeated', `${'0'.repeat(64)}, ${'1'.repeat(64)}`],
+  ['wrong_secret', '0'.repeat(64)],
+  ['wrong_secret', mac('sha256', 'a secret nobody knows')],
+])('R75 explain, header: %s without a matching secret: %s', (code, header) => {
+  const explanation = explain(body, header, secrets)
+  expect(explanation).toEqual({ code, message: expect.stringMatching(/\. ?\S/) })
+})
 
-  test('an unknown prefix, which may be part of a secret, is not shown', () => {
-    expect(explain(body, `hunter2=${good}`, secrets).message).not.toContain('hunter2')
-  })
+test('explain, header: an unknown prefix, which may be part of a secret, is not shown', () => {
+  expect(explain(body, `hunter2=${good}`, secrets).message).not.toContain('hunter2')
 })
 
 const signed = (data: string | Buffer) => mac('sha256', text, data)

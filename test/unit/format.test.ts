@@ -155,32 +155,30 @@ describe('formatEvent', () => {
   })
 })
 
-describe('describeEvent', () => {
-  test.each([
-    [20, 49, 'info'],
-    [20, 50, 'warning'],
-    [20, 75, 'critical'],
-    [90, 80, 'info'],
-    [20, 'high', 'info'],
-  ])('R95: a risk from %s to %s is %s', (before, now, severity) => {
-    const { data, ...rest } = eventSamples['token.risk_change']
-    const risk = { previous_risk_score: before, current_risk_score: now }
-    expect(describeEvent({ ...rest, data: { ...data, ...risk } } as AnyEvent).severity).toBe(severity)
-  })
+test.each([
+  [20, 49, 'info'],
+  [20, 50, 'warning'],
+  [20, 75, 'critical'],
+  [90, 80, 'info'],
+  [20, 'high', 'info'],
+])('R95: a risk from %s to %s is %s', (before, now, severity) => {
+  const { data, ...rest } = eventSamples['token.risk_change']
+  const risk = { previous_risk_score: before, current_risk_score: now }
+  expect(describeEvent({ ...rest, data: { ...data, ...risk } } as AnyEvent).severity).toBe(severity)
+})
 
-  test.each([`0x${'0'.repeat(40)}`, '1'.repeat(32)])('R101: the new owner %s renounces ownership', (new_owner) => {
-    const { data, ...rest } = eventSamples['contract.ownership_changed']
-    expect(describeEvent({ ...rest, data })).toMatchObject({ severity: 'warning' })
-    const { severity, title } = describeEvent({ ...rest, data: { ...data, new_owner } })
-    expect(severity).toBe('info')
-    expect(title).toMatch(/^EXMPL owner 0x8617…8070D → .*(0000|1111) \(renounced\)$/)
-  })
+test.each([`0x${'0'.repeat(40)}`, '1'.repeat(32)])('R101: the new owner %s renounces ownership', (new_owner) => {
+  const { data, ...rest } = eventSamples['contract.ownership_changed']
+  expect(describeEvent({ ...rest, data })).toMatchObject({ severity: 'warning' })
+  const { severity, title } = describeEvent({ ...rest, data: { ...data, new_owner } })
+  expect(severity).toBe('info')
+  expect(title).toMatch(/^EXMPL owner 0x8617…8070D → .*(0000|1111) \(renounced\)$/)
+})
 
-  test('R99: keeps addresses in full', () => {
-    expect(describeEvent(eventSamples['contract.honeypot_detected'])).toMatchObject({
-      severity: 'critical',
-      network: 'ethereum',
-      addresses: [['contract', '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359']],
-    })
+test('R99: describeEvent keeps addresses in full', () => {
+  expect(describeEvent(eventSamples['contract.honeypot_detected'])).toMatchObject({
+    severity: 'critical',
+    network: 'ethereum',
+    addresses: [['contract', '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359']],
   })
 })

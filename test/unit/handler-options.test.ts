@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { RetryableError } from '../../src/base/errors.ts'
 import { gatedHandler, numbered, stageDispatcher, stageRun } from './dispatcher-stage.ts'
 
@@ -104,42 +104,40 @@ test.each([
   expect(stage.lines).toContainEqual(expect.objectContaining({ message: expect.stringMatching(/retry policy failed/) }))
 })
 
-describe('rate', () => {
-  test('limits starts per second of its handler only', async () => {
-    const [slow, fast] = [[] as number[], [] as number[]]
-    const stage = await stageDispatcher({
-      handlers: [
-        { rate: 2, run: () => void slow.push(stage.clock.now()) },
-        { run: () => void fast.push(stage.clock.now()) },
-      ],
-    })
-    const start = stage.clock.now()
-    stage.dispatcher.start()
-    await stage.accept(...numbered(7))
-    expect([slow.length, fast.length]).toEqual([2, 7])
-    await stage.pass(2_500)
-    expect(slow.map((at) => at - start)).toEqual([0, 0, 500, 1_000, 1_500, 2_000, 2_500])
+test('a rate limits the starts per second of its handler only', async () => {
+  const [slow, fast] = [[] as number[], [] as number[]]
+  const stage = await stageDispatcher({
+    handlers: [
+      { rate: 2, run: () => void slow.push(stage.clock.now()) },
+      { run: () => void fast.push(stage.clock.now()) },
+    ],
   })
+  const start = stage.clock.now()
+  stage.dispatcher.start()
+  await stage.accept(...numbered(7))
+  expect([slow.length, fast.length]).toEqual([2, 7])
+  await stage.pass(2_500)
+  expect(slow.map((at) => at - start)).toEqual([0, 0, 500, 1_000, 1_500, 2_000, 2_500])
+})
 
-  test('prefetches at most one second of runs', async () => {
-    const gate = gatedHandler()
-    const stage = await stageDispatcher({ handlers: [{ rate: 3, concurrency: 100, run: gate.run }] })
-    stage.dispatcher.start()
-    await stage.accept(...numbered(50))
-    const { handlers } = await stage.inbox.stats()
-    expect(handlers[0]!.running).toBeLessThanOrEqual(6)
-  })
+test('a rate prefetches at most one second of runs', async () => {
+  const gate = gatedHandler()
+  const stage = await stageDispatcher({ handlers: [{ rate: 3, concurrency: 100, run: gate.run }] })
+  stage.dispatcher.start()
+  await stage.accept(...numbered(50))
+  const { handlers } = await stage.inbox.stats()
+  expect(handlers[0]!.running).toBeLessThanOrEqual(6)
+})
 
-  test.each([
-    ['does not match', { match: ({ id }: { id: string }) => id === 'evt_60' }],
-    ['is too old', { maxAgeMs: 1 }],
-  ])('an event that %s needs no token', async (_what, options) => {
-    const stage = await stageDispatcher({ handlers: [{ rate: 1, run: () => {}, ...options }] })
-    await stage.accept(...numbered(60))
-    await stage.clock.advance(10)
-    stage.dispatcher.start()
-    await stage.drain(60)
-  })
+test.each([
+  ['does not match', { match: ({ id }: { id: string }) => id === 'evt_60' }],
+  ['is too old', { maxAgeMs: 1 }],
+])('an event that %s needs no token', async (_what, options) => {
+  const stage = await stageDispatcher({ handlers: [{ rate: 1, run: () => {}, ...options }] })
+  await stage.accept(...numbered(60))
+  await stage.clock.advance(10)
+  stage.dispatcher.start()
+  await stage.drain(60)
 })
 
 test('priority decides which handler runs next', async () => {

@@ -59,38 +59,36 @@ function flipWalByte(file: string): void {
   writeFileSync(`${file}-wal`, bytes)
 }
 
-describe('the next start', () => {
-  test('reports nothing missing after a clean stop or a kill', async () => {
-    await using closed = await open(await aClosedFile())
-    expect(closed.integrity).toMatchObject({ missingSeqs: 0, lastSeq: events, cleanStop: true })
-    await using killed = await open(await aKilledFile())
-    expect(killed.integrity).toMatchObject({ missingSeqs: 0, lastSeq: events, cleanStop: false })
-  })
+test('the next start reports nothing missing after a clean stop or a kill', async () => {
+  await using closed = await open(await aClosedFile())
+  expect(closed.integrity).toMatchObject({ missingSeqs: 0, lastSeq: events, cleanStop: true })
+  await using killed = await open(await aKilledFile())
+  expect(killed.integrity).toMatchObject({ missingSeqs: 0, lastSeq: events, cleanStop: false })
+})
 
-  test.each([
-    ['is cut to half', cutWal],
-    ['has a flipped bit', flipWalByte],
-    ['is missing', (file: string) => rmSync(`${file}-wal`)],
-  ])('reports every lost event if the -wal %s', async (what, damage) => {
-    const file = await aKilledFile()
-    damage(file)
-    await using opened = await open(file)
-    const { lastSeq, missingSeqs } = opened.integrity
-    if (what !== 'is missing') expect(lastSeq).toBeGreaterThan(0)
-    expect(lastSeq).toBeLessThan(events)
-    expect(missingSeqs).toBe(events - lastSeq)
-    expect(String(opened.db.pragma('integrity_check', { simple: true }))).toBe('ok')
-  })
+test.each([
+  ['is cut to half', cutWal],
+  ['has a flipped bit', flipWalByte],
+  ['is missing', (file: string) => rmSync(`${file}-wal`)],
+])('the next start reports every lost event if the -wal %s', async (what, damage) => {
+  const file = await aKilledFile()
+  damage(file)
+  await using opened = await open(file)
+  const { lastSeq, missingSeqs } = opened.integrity
+  if (what !== 'is missing') expect(lastSeq).toBeGreaterThan(0)
+  expect(lastSeq).toBeLessThan(events)
+  expect(missingSeqs).toBe(events - lastSeq)
+  expect(String(opened.db.pragma('integrity_check', { simple: true }))).toBe('ok')
+})
 
-  test('reports rows deleted in the middle and at the end', async () => {
-    const file = await aClosedFile()
-    const db = new Sqlite(file)
-    db.exec('DELETE FROM event WHERE seq IN (7, 8, 20, 39, 40)')
-    db.close()
-    await using opened = await open(file)
-    expect(opened.integrity).toMatchObject({ missingSeqs: 5, lastSeq: 38 })
-    expect(await opened.inbox.stats()).toMatchObject({ missingSeqs: 5 })
-  })
+test('the next start reports rows deleted in the middle and at the end', async () => {
+  const file = await aClosedFile()
+  const db = new Sqlite(file)
+  db.exec('DELETE FROM event WHERE seq IN (7, 8, 20, 39, 40)')
+  db.close()
+  await using opened = await open(file)
+  expect(opened.integrity).toMatchObject({ missingSeqs: 5, lastSeq: 38 })
+  expect(await opened.inbox.stats()).toMatchObject({ missingSeqs: 5 })
 })
 
 test('a lost accept-sequence number is reported at each start and not reused, even if the mark is deleted later', async () => {

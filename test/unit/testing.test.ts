@@ -15,32 +15,30 @@ import { verify } from '../../src/signature/verify.ts'
 
 const secret = 'the-secret-of-the-tests'
 
-describe('createEvent', () => {
-  test.each(eventTypes)('creates a valid %s with a unique id', (type) => {
-    const [first, second] = [createEvent(type), createEvent(type)]
-    expect(eventSchemas[type].parse(first)).toEqual(first)
-    expect(first.id).not.toBe(second.id)
-    expect({ ...second, id: first.id }).toEqual(first)
-    expect(Date.parse(first.created_at)).toBe(createTestClock().now())
-  })
+test.each(eventTypes)('createEvent creates a valid %s with a unique id', (type) => {
+  const [first, second] = [createEvent(type), createEvent(type)]
+  expect(eventSchemas[type].parse(first)).toEqual(first)
+  expect(first.id).not.toBe(second.id)
+  expect({ ...second, id: first.id }).toEqual(first)
+  expect(Date.parse(first.created_at)).toBe(createTestClock().now())
+})
 
-  test('applies overrides and changes nothing else; lists are replaced as a whole, and shared by none', () => {
-    const sample = createEvent('wallet.large_trade')
-    const changed = createEvent('wallet.large_trade', { id: 'evt_1', data: { amount_usd: 0, network: '柴犬' } })
-    const data = { ...sample.data, amount_usd: 0, network: '柴犬' }
-    expect(changed).toEqual({ ...sample, id: 'evt_1', data })
-    const event = createEvent('token.risk_change', { data: { triggered_checks: ['proxy'] } })
-    expect(event.data.triggered_checks).toEqual(['proxy'])
-    createEvent('token.risk_change').data.triggered_checks.push('mine')
-    expect(createEvent('token.risk_change').data.triggered_checks).not.toContain('mine')
-  })
+test('createEvent applies overrides and changes nothing else; lists are replaced as a whole, and shared by none', () => {
+  const sample = createEvent('wallet.large_trade')
+  const changed = createEvent('wallet.large_trade', { id: 'evt_1', data: { amount_usd: 0, network: '柴犬' } })
+  const data = { ...sample.data, amount_usd: 0, network: '柴犬' }
+  expect(changed).toEqual({ ...sample, id: 'evt_1', data })
+  const event = createEvent('token.risk_change', { data: { triggered_checks: ['proxy'] } })
+  expect(event.data.triggered_checks).toEqual(['proxy'])
+  createEvent('token.risk_change').data.triggered_checks.push('mine')
+  expect(createEvent('token.risk_change').data.triggered_checks).not.toContain('mine')
+})
 
-  test('refuses an invalid event', () => {
-    expect(() => createEvent('pump.graduation', { created_at: 'today' })).toThrow(/^Not a valid pump.graduation event/)
-    expect(() => createEvent('pump.graduation', { data: { sol_raised: NaN } })).toThrow(TypeError)
-    // @ts-expect-error -- no such field
-    createEvent('pump.graduation', { data: { sol_rised: 1 } })
-  })
+test('createEvent refuses an invalid event', () => {
+  expect(() => createEvent('pump.graduation', { created_at: 'today' })).toThrow(/^Not a valid pump.graduation event/)
+  expect(() => createEvent('pump.graduation', { data: { sol_raised: NaN } })).toThrow(TypeError)
+  // @ts-expect-error -- no such field
+  createEvent('pump.graduation', { data: { sol_rised: 1 } })
 })
 
 test('signedRequest signs the bytes that fetch and supertest send', async () => {
