@@ -78,7 +78,7 @@ it('P4: an edit under load handles each event once, and in order per key', async
   expect(new Set(trace.map(([, , version]) => version))).toEqual(new Set(['v1', 'v2', 'v3', 'v4']))
   for (const id of sent) expect(await stage.run(id, 'tracing')).toMatchObject({ state: 'done', attempt: 1, crashed: 0 })
   expect(stage.replaced).toEqual([])
-  await until(() => stage.threads().length === 3, 'the end of the old threads')
+  await until(() => stage.threads().length === 2, 'the end of the old threads')
 })
 
 it('a run in flight finishes on the old code, and later runs use the new code', async () => {
@@ -89,7 +89,7 @@ it('a run in flight finishes on the old code, and later runs use the new code', 
   await reloaded(stage)
   expect(reloads(stage)).toEqual([{ msg: 'handlers reloaded', handlers: ['tracing'], changed: ['tracing.ts'] }])
   expect(await versionNow(stage, 'other')).toBe('end other v2')
-  expect(stage.threads()).toEqual(['reader', 'runner', 'runner', 'writer'])
+  expect(stage.threads()).toEqual(['runner', 'runner', 'writer'])
   await edit(stage, 'go', '')
   await stage.drained()
   expect(traceOf(stage).filter((line) => !line.includes('other'))).toEqual([
@@ -101,7 +101,7 @@ it('a run in flight finishes on the old code, and later runs use the new code', 
   for (const id of ['old', 'next']) {
     expect(await stage.run(id, 'tracing')).toMatchObject({ state: 'done', attempt: 1, crashed: 0 })
   }
-  await until(() => stage.threads().length === 3, 'the end of the old thread')
+  await until(() => stage.threads().length === 2, 'the end of the old thread')
 })
 
 it('a broken edit keeps the old handlers, and the next good edit is loaded', async () => {
@@ -124,7 +124,7 @@ it('a broken edit keeps the old handlers, and the next good edit is loaded', asy
   await edit(stage, 'tracing.ts', tracing('v2'))
   await reloaded(stage, broken.length + 1)
   expect(await versionNow(stage, 'after')).toBe('end after v2')
-  await until(() => stage.threads().length === 3, 'the end of the old threads')
+  await until(() => stage.threads().length === 2, 'the end of the old threads')
   expect(stage.replaced).toEqual([])
 })
 
@@ -246,7 +246,7 @@ it('stops during a reload and while old threads finish', async () => {
   await edit(stage, 'tracing.ts', `await new Promise((resolve) => setTimeout(resolve, 60_000))\n${tracing('v3')}`)
   await until(() => stage.started() > started, 'the start of a thread')
   await stage.runner.stop(50)
-  expect(stage.threads()).toEqual(['reader', 'writer'])
+  expect(stage.threads()).toEqual(['writer'])
   expect(await stage.run('patient', 'tracing')).toMatchObject({ state: 'ready', attempt: 0, crashed: 0 })
   expect(failures(stage)).toEqual([])
 })

@@ -48,7 +48,7 @@ export interface RunnerStage extends AsyncDisposable {
   readonly lines: readonly LogLine[]
   /** Starts another runner with the same inbox and handlers. */
   startAnother(timing: Partial<RunnerTiming>): Promise<Runner>
-  /** Names of the running threads. */
+  /** Names of the running threads, without the one for queries, which comes and goes. */
   threads(): string[]
   /** How many threads were started so far. */
   started(): number
@@ -134,7 +134,7 @@ export async function stageRunner(
     settled,
     lines,
     startAnother: start,
-    threads: () => [...threads.values()].toSorted(),
+    threads: () => [...threads.values()].filter((name) => name !== 'reader').toSorted(),
     started: () => started,
     async accept(...events) {
       await inbox.accept(events.map((event): NewEvent => toArrival(event)))

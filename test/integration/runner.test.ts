@@ -41,7 +41,7 @@ it('releases runs in flight uncharged at a stop, and ends its thread', async () 
   await waitForStart(stage, 'evt_1 1')
   await waitForStart(stage, 'evt_2 1')
   await stage.runner.stop(100)
-  expect(stage.threads()).toEqual(['reader', 'writer'])
+  expect(stage.threads()).toEqual(['writer'])
   for (const { id } of events(40)) {
     expect(await stage.run(id, 'patient')).toMatchObject({ state: 'ready', attempt: 0, crashed: 0, attempts: [] })
   }
@@ -159,7 +159,7 @@ it('retries while handlers cannot be loaded, one thread at a time, and continues
   const started = stage.started()
   await until(() => stage.started() > started + 5, 'five vain starts')
   expect(stage.threads().filter((name) => name === 'runner').length).toBeLessThanOrEqual(1)
-  expect(stage.threads().length).toBeLessThanOrEqual(4)
+  expect(stage.threads().length).toBeLessThanOrEqual(3)
   await stage.accept({ id: 'evt_2' })
   expect(stage.replaced).toHaveLength(1)
 
@@ -178,7 +178,7 @@ it('does not start if a file cannot be loaded, and leaves no thread behind', asy
     code: 'handler_invalid',
     message: `the handler thread ended while loading: the thread ended with exit code 5; last file read: ${broken}`,
   })
-  expect(stage.threads()).toEqual(['reader', 'writer'])
+  expect(stage.threads()).toEqual(['writer'])
 })
 
 it('does not wait for suspects of a removed handler', async () => {
