@@ -5,6 +5,7 @@ import { parseArgs } from 'node:util'
 import * as contenders from './contenders.ts'
 import { fillStore } from './fill.ts'
 import { benchCluster, renderClusterText } from './postgres/cluster.ts'
+import { measureRest, renderRest } from './memory.ts'
 import { race, ratioOf, type Measured, type Runner } from './race.ts'
 import { renderJson, renderText, type Goal } from './report.ts'
 import { measureSchemes } from './schemes.ts'
@@ -35,6 +36,8 @@ const { values } = parseArgs({
     postgres: { type: 'boolean', default: false },
     /** Measures how many deliveries per second the emulator sends. */
     emulator: { type: 'boolean', default: false },
+    /** Measures the memory of `serve` at rest after this many seconds. */
+    rest: { type: 'string' },
     'random-ids': { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
@@ -46,7 +49,8 @@ const usage = `npm run bench -- [--events 100000] [--rounds 3] [--connections 64
                  [--backlog 1000000]   also measure a start with this many pending runs
                  [--replay 1000000]    also measure a replay of this many events, and its memory
                  [--postgres]          measure one to three replicas on PostgreSQL instead; needs pgbench
-                 [--emulator]          measure how many deliveries the emulator sends instead`
+                 [--emulator]          measure how many deliveries the emulator sends instead
+                 [--rest 240]          measure start and memory without deliveries, after this many seconds, instead`
 
 const { handled, manyKeys, outbox, state, stateAndOutbox, stored, unordered, watched } = contenders
 const work = mkdtempSync(join(tmpdir(), 'inbox-bench-'))
@@ -137,10 +141,21 @@ async function mainOfEmulator(): Promise<void> {
   process.stdout.write(`${values.json ? JSON.stringify(results) : renderSending(results)}\n`)
 }
 
+async function mainOfRest(seconds: number): Promise<void> {
+  const results = await measureRest(work, seconds)
+  process.stdout.write(`${values.json ? JSON.stringify(results) : renderRest(results)}\n`)
+}
+
+function run(): Promise<void> {
+  if (values.rest !== undefined) return mainOfRest(Number(values.rest))
+  if (values.emulator) return mainOfEmulator()
+  return values.postgres ? mainOfCluster() : main()
+}
+
 if (values.help) process.stdout.write(`${usage}\n`)
 else {
   try {
-    await (values.emulator ? mainOfEmulator() : values.postgres ? mainOfCluster() : main())
+    await run()
   } finally {
     rmSync(work, { recursive: true, force: true })
   }

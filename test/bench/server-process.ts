@@ -65,7 +65,8 @@ export interface ServerProcess {
   readonly port: number
   /** Milliseconds from the start until the server listens. */
   readonly startMs: number
-  /** Peak resident set, in MB. */
+  /** Resident set, in MB. */
+  memoryMb(): number
   peakMemoryMb(): number
   /** Processor time since the start, in seconds. */
   cpuSeconds(): number
@@ -81,6 +82,8 @@ export interface ProductProcess extends ServerProcess {
   startReplay(handler: string): Promise<number>
   /** Opens a console. */
   visit(): Visitor
+  /** Reads a path of the admin port. */
+  get(path: string): Promise<void>
   replay(id: number): Promise<{ readonly state: string; readonly runs: number; readonly open_runs: number }>
 }
 
@@ -135,6 +138,9 @@ function createAdminCalls(adminUrl: string): Omit<ProductProcess, keyof ServerPr
       return data.reduce((sum, handler) => sum + open.reduce((part, state) => part + (handler[state] ?? 0), 0), 0)
     },
     pause: async (isPaused) => void (await call(isPaused ? '/pause' : '/resume', {})),
+    async get(path) {
+      await (await fetch(`${adminUrl}${path}`, { headers: { authorization: `Bearer ${adminToken}` } })).arrayBuffer()
+    },
     visit: () => visitConsole(`${adminUrl}/api/v1`, adminToken),
     startReplay: async (handler) => (await call<{ id: number }>('/replays', { handler })).id,
     replay: (id) => call(`/replays/${id}`),
@@ -145,7 +151,8 @@ function describe(child: ChildProcess, port: number, startMs: number): ServerPro
   return {
     port,
     startMs,
-    peakMemoryMb: () => Number(/VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1]) / 1024,
+    memoryMb: () => statusOf(child, 'VmRSS'),
+    peakMemoryMb: () => statusOf(child, 'VmHWM'),
     cpuSeconds: () => {
       const fields = readFileSync(`/proc/${child.pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
       return (Number(fields[11]) + Number(fields[12])) / 100
@@ -156,6 +163,12 @@ function describe(child: ChildProcess, port: number, startMs: number): ServerPro
       await exited
     },
   }
+}
+
+/** A line of the process's status, in MB. */
+function statusOf({ pid }: ChildProcess, name: string): number {
+  const [, kilobytes] = new RegExp(`${name}:\\s+(\\d+) kB`).exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? []
+  return Number(kilobytes) / 1_024
 }
 
 /** Runs one load in a process of its own. */
