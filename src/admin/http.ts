@@ -1,7 +1,6 @@
 import type { Request, Response } from 'express'
-import getRawBody from 'raw-body'
 import { InboxError } from '../base/errors.ts'
-import { sendContinue } from '../base/http/bare-express.ts'
+import { readBody } from '../base/http/request.ts'
 
 const bodyLimitBytes = 1024 * 1024
 const retryAfterSeconds = '5'
@@ -49,17 +48,9 @@ export async function readJsonBody(request: Request, response: Response, isTaken
 }
 
 async function readText(request: Request, response: Response): Promise<string> {
-  const length = request.headers['content-length']
-  try {
-    if (length === undefined || Number(length) <= bodyLimitBytes) sendContinue(request, response)
-    return await getRawBody(request, {
-      limit: bodyLimitBytes,
-      encoding: 'utf8',
-      ...(length !== undefined && { length }),
-    })
-  } catch (error) {
-    const isTooLarge = error instanceof Error && 'type' in error && error.type === 'entity.too.large'
-    if (isTooLarge) throw new InboxError('body_too_large', `the body is larger than ${bodyLimitBytes} bytes`)
+  const body = await readBody(request, response, bodyLimitBytes).catch((error: unknown) => {
     throw new InboxError('bad_request', 'the body could not be read', { cause: error })
-  }
+  })
+  if (body === null) throw new InboxError('body_too_large', `the body is larger than ${bodyLimitBytes} bytes`)
+  return new TextDecoder().decode(body)
 }
