@@ -1,5 +1,6 @@
 import type { ProviderName } from '../../schema/index.ts'
 import { z } from 'zod'
+import { maxTimerMs } from '../base/clock.ts'
 import { InboxError } from '../base/errors.ts'
 import { eventPatterns, oneOrMore } from '../../schema/event-patterns.ts'
 import type { RunContext } from './context.ts'
@@ -16,8 +17,6 @@ import { breakerDefaults, CircuitBreaker } from './circuit-breaker.ts'
 import { SinkBatchRunner } from './sink-run.ts'
 import type { ResolvedHandler } from './resolved-handler.ts'
 
-/** Maximum delay of setTimeout. */
-const maxTimerMs = 2 ** 31 - 1
 const count = z.int().min(1)
 const milliseconds = z.int().min(1).max(maxTimerMs)
 
