@@ -39,18 +39,13 @@ export async function readJsonBody(request: Request, response: Response, isTaken
   if (encoding.toLowerCase() !== 'identity') {
     throw new InboxError('content_encoding_unsupported', 'send the body without Content-Encoding')
   }
-  const text = await readText(request, response)
-  try {
-    return JSON.parse(text)
-  } catch (error) {
-    throw new InboxError('bad_request', 'the body is not JSON', { cause: error })
-  }
-}
-
-async function readText(request: Request, response: Response): Promise<string> {
   const body = await readBody(request, response, bodyLimitBytes).catch((error: unknown) => {
     throw new InboxError('bad_request', 'the body could not be read', { cause: error })
   })
   if (body === null) throw new InboxError('body_too_large', `the body is larger than ${bodyLimitBytes} bytes`)
-  return new TextDecoder().decode(body)
+  try {
+    return JSON.parse(new TextDecoder().decode(body))
+  } catch (error) {
+    throw new InboxError('bad_request', 'the body is not JSON', { cause: error })
+  }
 }
