@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { InboxError } from '../base/errors.ts'
-import { isLoopback, withoutBrackets } from '../base/loopback.ts'
+import { withoutBrackets } from '../base/loopback.ts'
+import { addressOf, hostNameOf, hostOf, isSameOrigin, namesLoopback } from '../base/http/request.ts'
 import { readCookies } from '../base/http/sign-in.ts'
 import { safeText } from '../base/log.ts'
 import type { Role, RoleOf, Session, Sessions } from './sessions.ts'
@@ -30,18 +31,11 @@ export type Guard = ReturnType<typeof createGuard>
 export function createGuard({ roleOf, sessions, hosts }: GuardOptions) {
   const allowed = new Set(hosts.map((host) => withoutBrackets(host.toLowerCase())))
 
-  const isAllowedHost = (header: string) => {
-    const [, host] = /^(\[[^\]]*\]|[^:[\]]+)(?::\d{1,5})?$/.exec(header) ?? []
-    if (host === undefined) return false
-    const name = withoutBrackets(host)
-    return isLoopback(name) || allowed.has(name) || allowed.has(header)
-  }
-
   return {
     /** The Host header must name this server. Prevents DNS rebinding. */
     checkHost(request: IncomingMessage): void {
-      const [host, ...others] = request.headersDistinct.host ?? []
-      if (host !== undefined && others.length === 0 && isAllowedHost(host.toLowerCase())) return
+      const name = hostNameOf(request)
+      if (namesLoopback(request) || (name !== null && (allowed.has(name) || allowed.has(hostOf(request) ?? '')))) return
       throw new InboxError('forbidden', 'the Host header does not name this server; allow it by INBOX_ADMIN_HOSTS')
     },
     /** A changing request must not come from a page of another origin. */
@@ -90,11 +84,6 @@ export function partsOfCaller(caller: string | null): {
   return { by, user_agent: userAgent }
 }
 
-/** Client address, without the prefix that IPv6 sockets add to IPv4 addresses. */
-export function addressOf({ socket }: IncomingMessage): string {
-  return (socket.remoteAddress ?? '').replace(/^::ffff:/, '')
-}
-
 /** Browsers send cookies to all ports of a host, so the name contains the port. */
 export function sessionCookie({ socket }: IncomingMessage): string {
   return `inbox_session_${socket.localPort}`
@@ -105,12 +94,8 @@ export function sessionOf(request: IncomingMessage, sessions: Pick<Sessions, 'fi
   return sessions.find(readCookies(request, sessionCookie(request)))
 }
 
-/** @throws InboxError `forbidden` if `Sec-Fetch-Site` or `Origin` shows another origin */
-function rejectOtherOrigin({ headers }: IncomingMessage): void {
-  const { origin, host, 'sec-fetch-site': site } = headers
-  const isSameOrigin = origin === undefined || URL.parse(origin)?.host === host?.toLowerCase()
-  if (isSameOrigin && (site === undefined || site === 'same-origin' || site === 'none')) return
-  throw new InboxError('forbidden', 'the request comes from a page of another origin')
+function rejectOtherOrigin(request: IncomingMessage): void {
+  if (!isSameOrigin(request)) throw new InboxError('forbidden', 'the request comes from a page of another origin')
 }
 
 function unauthorized(): InboxError {

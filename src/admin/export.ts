@@ -1,3 +1,4 @@
+import { codeOf } from '../base/errors.ts'
 import { pipeline } from 'node:stream/promises'
 import type { Response } from 'express'
 import { z } from 'zod'
@@ -68,7 +69,7 @@ export async function sendExport(
   try {
     await pipeline(lines(first), response)
   } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'ERR_STREAM_PREMATURE_CLOSE')) throw error
+    if (codeOf(error) !== 'ERR_STREAM_PREMATURE_CLOSE') throw error
   }
 }
 

@@ -1,7 +1,6 @@
 import type { Request, Response } from 'express'
-import getRawBody from 'raw-body'
 import { InboxError } from '../base/errors.ts'
-import { sendContinue } from '../base/http/bare-express.ts'
+import { readBody } from '../base/http/request.ts'
 
 const bodyLimitBytes = 1024 * 1024
 const retryAfterSeconds = '5'
@@ -40,26 +39,13 @@ export async function readJsonBody(request: Request, response: Response, isTaken
   if (encoding.toLowerCase() !== 'identity') {
     throw new InboxError('content_encoding_unsupported', 'send the body without Content-Encoding')
   }
-  const text = await readText(request, response)
+  const body = await readBody(request, response, bodyLimitBytes).catch((error: unknown) => {
+    throw new InboxError('bad_request', 'the body could not be read', { cause: error })
+  })
+  if (body === null) throw new InboxError('body_too_large', `the body is larger than ${bodyLimitBytes} bytes`)
   try {
-    return JSON.parse(text)
+    return JSON.parse(new TextDecoder().decode(body))
   } catch (error) {
     throw new InboxError('bad_request', 'the body is not JSON', { cause: error })
-  }
-}
-
-async function readText(request: Request, response: Response): Promise<string> {
-  const length = request.headers['content-length']
-  try {
-    if (length === undefined || Number(length) <= bodyLimitBytes) sendContinue(request, response)
-    return await getRawBody(request, {
-      limit: bodyLimitBytes,
-      encoding: 'utf8',
-      ...(length !== undefined && { length }),
-    })
-  } catch (error) {
-    const isTooLarge = error instanceof Error && 'type' in error && error.type === 'entity.too.large'
-    if (isTooLarge) throw new InboxError('body_too_large', `the body is larger than ${bodyLimitBytes} bytes`)
-    throw new InboxError('bad_request', 'the body could not be read', { cause: error })
   }
 }

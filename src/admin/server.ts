@@ -1,12 +1,13 @@
 import type { NextFunction, Request, RequestHandler, Response } from 'express'
 import type { RequestListener } from 'node:http'
-import { bareExpress } from '../base/http/bare-express.ts'
+import { bareExpress, groupByPath } from '../base/http/bare-express.ts'
 import type { Clock } from '../base/clock.ts'
 import { InboxError, messageOf } from '../base/errors.ts'
 import { safeText, type Logger } from '../base/log.ts'
 import { type Pages, builtFolder, createPages } from '../base/http/page-files.ts'
 import type { ReceiverState } from '../receiver/receive.ts'
-import { addressOf, createGuard } from './auth.ts'
+import { addressOf } from '../base/http/request.ts'
+import { createGuard } from './auth.ts'
 import type { Metrics } from './metrics.ts'
 import { readJsonBody, sendError, sendJson } from './http.ts'
 import { rawEvent } from './events.ts'
@@ -48,16 +49,8 @@ const api = '/api/v1'
 /** Values of the `Allow` header. */
 const allowed = { get: 'GET, HEAD', post: 'POST', patch: 'PATCH' } as const
 
-const openRoutes = byPath(routes.filter(({ role }) => role === 'anyone'))
-const closedRoutes = byPath(routes.filter(({ role }) => role !== 'anyone'))
-
-type RoutesByPath = readonly (readonly [path: string, same: readonly Route[]])[]
-
-/** Paths with a parameter last: they would match the others. */
-function byPath(some: readonly Route[]): RoutesByPath {
-  const groups = [...Map.groupBy(some, ({ path }) => path)]
-  return groups.toSorted(([a], [b]) => Number(a.endsWith(':id')) - Number(b.endsWith(':id')))
-}
+const openRoutes = groupByPath(routes.filter(({ role }) => role === 'anyone'))
+const closedRoutes = groupByPath(routes.filter(({ role }) => role !== 'anyone'))
 
 export interface AdminApp extends RequestListener {
   /** Ends all live streams. Idempotent. */
@@ -105,7 +98,7 @@ export function createAdminApp(options: AdminAppOptions): AdminApp {
     })
   }
 
-  function serveAll(routesByPath: RoutesByPath): void {
+  function serveAll(routesByPath: typeof openRoutes): void {
     for (const [path, same] of routesByPath) {
       for (const route of same) serve(route)
       app.all(`${api}${path}`, notAllowed(same.map(({ method }) => allowed[method]).join(', ')))

@@ -3,7 +3,7 @@ import { chmod, link, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { adminTokenPattern, readSecretFile } from '../base/secret-file.ts'
 import type { Config } from '../config/config.ts'
-import { InboxError } from '../base/errors.ts'
+import { codeOf, InboxError } from '../base/errors.ts'
 import { makeFolder } from '../base/files.ts'
 import { isLoopback } from '../base/loopback.ts'
 
@@ -43,7 +43,7 @@ async function makeTokenFile(file: string): Promise<void> {
     await writeFile(draft, `${randomBytes(32).toString('base64url')}\n`, { flag: 'wx', mode: ownerOnly, flush: true })
     await link(draft, file)
   } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error
+    if (codeOf(error) !== 'EEXIST') throw error
   } finally {
     await rm(draft, { force: true })
   }

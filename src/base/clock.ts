@@ -13,12 +13,13 @@ export interface Clock {
   random(): number
 }
 
-const maxTimeoutMs = 2 ** 31 - 1
+/** Maximum delay of setTimeout: a longer one would fire at once. */
+export const maxTimerMs = 2 ** 31 - 1
 
 export const systemClock: Clock = {
   now: () => Date.now(),
   after(ms, fn) {
-    const timer = setTimeout(fn, Math.min(Math.max(0, ms), maxTimeoutMs))
+    const timer = setTimeout(fn, Math.min(Math.max(0, ms), maxTimerMs))
     timer.unref()
     return { cancel: () => clearTimeout(timer) }
   },

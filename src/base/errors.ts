@@ -104,6 +104,11 @@ export function messageOf(thrown: unknown): string {
   return `a thrown ${thrown === null ? 'null' : typeof thrown}`
 }
 
+/** Code of an error, such as ENOENT or an SQLSTATE; empty if there is none. */
+export function codeOf(thrown: unknown): string {
+  return thrown instanceof Error && 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : ''
+}
+
 /** Removes user names and passwords from the URLs in a text. */
 export function withoutUserinfo(text: string): string {
   return text.replaceAll(/:\/\/[^\s/?#"<>`]*@/g, '://')

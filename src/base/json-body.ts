@@ -32,6 +32,11 @@ function isDeeperThan(value: unknown, levels: number): boolean {
   return false
 }
 
+/** True for a JSON object; false for a list. */
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
 /** Ill-formed Unicode could collide inside a database. `maxLength` is in characters, one of which may take two UTF-16 units. */
 export function isText(value: unknown, maxLength: number): value is string {
   return typeof value === 'string' && value !== '' && isWithin(value, maxLength) && value.isWellFormed()

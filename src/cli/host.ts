@@ -1,3 +1,4 @@
+import { maxTimerMs } from '../base/clock.ts'
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { basename, join, relative, resolve, sep } from 'node:path'
 
@@ -47,8 +48,6 @@ export function programCommand(script: string, cwd: string): string {
   return `node ${/^[\w./\\:-]+$/.test(file) ? file : `'${file}'`}`
 }
 
-const maxTimeoutMs = 2 ** 31 - 1
-
 /**
  * Keeps the process alive until SIGINT, SIGTERM or an error of standard output, or until `limit` settles (a promise) or passes
  * (seconds). A second signal ends the process at once.
@@ -57,8 +56,8 @@ export async function untilSignal(limit?: Promise<void> | number): Promise<void>
   const { promise, resolve } = Promise.withResolvers<void>()
   // Signal listeners run outside the command's context.
   const current = host()
-  const limitMs = typeof limit === 'number' ? limit * 1_000 : maxTimeoutMs
-  const alive = setTimeout(resolve, Math.min(limitMs, maxTimeoutMs))
+  const limitMs = typeof limit === 'number' ? limit * 1_000 : maxTimerMs
+  const alive = setTimeout(resolve, Math.min(limitMs, maxTimerMs))
   const dispose = () => {
     clearTimeout(alive)
     current.off('SIGINT', stop)

@@ -1,5 +1,5 @@
 import { parseApiUrl } from '../base/api-url.ts'
-import type { Clock } from '../base/clock.ts'
+import { maxTimerMs, type Clock } from '../base/clock.ts'
 import { InboxError } from '../base/errors.ts'
 import { silentLogger, type Logger } from '../base/log.ts'
 
@@ -49,13 +49,11 @@ const waitingClock: Clock = {
   random: () => Math.random(),
 }
 
-/** A longer timer would fire at once. */
-const maxTimeoutMs = 2 ** 31 - 1
 const maxRetries = 100
-export const timeoutRule = `a whole number from 1 to ${maxTimeoutMs}`
+export const timeoutRule = `a whole number from 1 to ${maxTimerMs}`
 
 const isWhole = (value: number, min: number, max: number) => Number.isInteger(value) && value >= min && value <= max
-export const isTimeout = (ms: number): boolean => isWhole(ms, 1, maxTimeoutMs)
+export const isTimeout = (ms: number): boolean => isWhole(ms, 1, maxTimerMs)
 
 /** @throws InboxError `config_invalid`, never with the key */
 export function parseClientOptions(options: ClientOptions): TransportOptions {

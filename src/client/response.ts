@@ -1,4 +1,5 @@
 import { createExactReader, type ExactReader } from '../base/exact.ts'
+import { isObject } from '../base/json-body.ts'
 import { safeText } from '../base/log.ts'
 import type { ApiResponse } from './api.ts'
 import { ApiError, type ApiErrorOptions } from './errors.ts'
@@ -127,10 +128,6 @@ function parse(text: string, reviver?: (name: string, value: unknown) => unknown
   } catch {
     return undefined
   }
-}
-
-function isObject(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function textOf(value: unknown): string | undefined {

@@ -1,3 +1,4 @@
+import { maxTimerMs } from '../base/clock.ts'
 import { z } from 'zod'
 import { subscribeSetting } from './subscribe.ts'
 import {
@@ -15,7 +16,6 @@ import {
   jsonValue,
   ipOrNetwork,
   list,
-  maxTimerMs,
   repeatableHeader,
   secrets,
   token,

@@ -22,9 +22,6 @@ export function wholeNumber(minimum: number, maximum: number) {
     .pipe(z.number().int().min(minimum).max(maximum))
 }
 
-/** Maximum delay of setTimeout. */
-export const maxTimerMs = 2 ** 31 - 1
-
 const units: Readonly<Record<string, number>> = { '': 1, b: 1, kb: 1024, mb: 1024 ** 2, gb: 1024 ** 3, tb: 1024 ** 4 }
 
 /** Bytes as `1mb`, `500kb` or a plain number; a kb is 1,024 bytes. */

@@ -246,3 +246,40 @@ function scalarOf(key: string, value: unknown): string {
   if (/(?:^|_)pct(?:_|$)/.test(key)) return formatPercent(value)
   return formatText(String(value), 128)
 }
+
+const evm = { address: /^0x[0-9a-fA-F]{40}$/, transaction: /^0x[0-9a-fA-F]{64}$/, path: 'address' }
+const solana = {
+  address: /^[1-9A-HJ-NP-Za-km-z]{32,44}$/,
+  transaction: /^[1-9A-HJ-NP-Za-km-z]{64,88}$/,
+  path: 'account',
+}
+
+/** Public block explorers by network. */
+const explorers = new Map<unknown, typeof evm & { readonly name: string; readonly url: string }>([
+  ['ethereum', { ...evm, name: 'Etherscan', url: 'https://etherscan.io' }],
+  ['bnb', { ...evm, name: 'BscScan', url: 'https://bscscan.com' }],
+  ['polygon', { ...evm, name: 'PolygonScan', url: 'https://polygonscan.com' }],
+  ['base', { ...evm, name: 'BaseScan', url: 'https://basescan.org' }],
+  ['avalanche', { ...evm, name: 'Snowtrace', url: 'https://snowtrace.io' }],
+  ['arbitrum', { ...evm, name: 'Arbiscan', url: 'https://arbiscan.io' }],
+  ['solana', { ...solana, name: 'Solscan', url: 'https://solscan.io' }],
+])
+
+export type ExplorerKind = 'address' | 'token' | 'transaction'
+
+/**
+ * The page of an address or transaction in a public block explorer; null if the value is not one of that network. So an
+ * event can't make a link to another host.
+ */
+export function explorerLink(
+  kind: ExplorerKind,
+  network: unknown,
+  value: unknown,
+): { readonly name: string; readonly href: string } | null {
+  const explorer = explorers.get(network)
+  if (explorer === undefined || typeof value !== 'string') return null
+  const isTransaction = kind === 'transaction'
+  const path = isTransaction ? 'tx' : kind === 'token' ? kind : explorer.path
+  const isValid = (isTransaction ? explorer.transaction : explorer.address).test(value)
+  return isValid ? { name: explorer.name, href: `${explorer.url}/${path}/${value}` } : null
+}

@@ -1,5 +1,6 @@
 import type { ProviderName } from '../../schema/index.ts'
 import { z } from 'zod'
+import { maxTimerMs } from '../base/clock.ts'
 import { InboxError } from '../base/errors.ts'
 import { eventPatterns, oneOrMore } from '../../schema/event-patterns.ts'
 import type { RunContext } from './context.ts'
@@ -16,8 +17,6 @@ import { breakerDefaults, CircuitBreaker } from './circuit-breaker.ts'
 import { SinkBatchRunner } from './sink-run.ts'
 import type { ResolvedHandler } from './resolved-handler.ts'
 
-/** Maximum delay of setTimeout. */
-const maxTimerMs = 2 ** 31 - 1
 const count = z.int().min(1)
 const milliseconds = z.int().min(1).max(maxTimerMs)
 
@@ -111,11 +110,9 @@ export function parseDefinition(value: unknown, where: string, fallbackName: str
 }
 
 function parseHandler(value: object, named: Named, where: string): ResolvedHandler {
-  const { policy, rest } = takePolicy(named)
-  const result = handlerSchema.safeParse(rest)
-  if (!result.success) throw invalid(where, 'handler', problemsOf(result.error, handlerSchema))
-  const { type, source: sources, run, match, key, ...options } = result.data
-  const problems = contradictions(result.data)
+  const parsed = parse('handler', handlerSchema, named, where)
+  const { type, source: sources, run, match, key, ...options } = parsed
+  const problems = contradictions(parsed)
   if (problems.length > 0) throw invalid(where, 'handler', problems)
   return Object.freeze({
     ...options,
@@ -124,7 +121,6 @@ function parseHandler(value: object, named: Named, where: string): ResolvedHandl
     types: [...new Set(type)],
     sources,
     keyPaths: key,
-    retry: policy ?? options.retry,
     match: match?.bind(value),
     run: (ctx: RunContext) => run.call(value, ctx.event, ctx),
     file: where,
@@ -133,12 +129,18 @@ function parseHandler(value: object, named: Named, where: string): ResolvedHandl
 
 type Named = Readonly<Record<string, unknown>>
 
-/** Splits off `retry` if it is a function. */
-function takePolicy(named: Named): { readonly policy: RetryPolicy | undefined; readonly rest: Named } {
+/** Parses all options. `retry` may also be a function. */
+function parse<S extends typeof handlerSchema | typeof sinkSchema>(
+  kind: string,
+  schema: S,
+  named: Named,
+  where: string,
+) {
   const { retry, ...others } = named
-  return typeof retry === 'function'
-    ? { policy: retry as RetryPolicy, rest: others }
-    : { policy: undefined, rest: named }
+  const policy = typeof retry === 'function' ? { retry: retry as RetryPolicy } : {}
+  const result = schema.safeParse(typeof retry === 'function' ? others : named)
+  if (!result.success) throw invalid(where, kind, problemsOf(result.error, schema))
+  return { ...(result.data as z.output<S>), ...policy }
 }
 
 /** Options that only make sense with order 'key'. */
@@ -153,10 +155,8 @@ function contradictions(options: z.output<typeof handlerSchema>): string[] {
 }
 
 function parseSink(value: object, named: Named, where: string): ResolvedHandler {
-  const { policy, rest } = takePolicy(named)
-  const result = sinkSchema.safeParse(rest)
-  if (!result.success) throw invalid(where, 'sink', problemsOf(result.error, sinkSchema))
-  const { type = [], source: sources, match, send, close, breaker: breakerOptions, ...options } = result.data
+  const parsed = parse('sink', sinkSchema, named, where)
+  const { type = [], source: sources, match, send, close, breaker: breakerOptions, ...options } = parsed
   const breaker = new CircuitBreaker(breakerOptions)
   const batchRunner = new SinkBatchRunner(send.bind(value), { ...options, breaker })
   return Object.freeze({
@@ -164,7 +164,6 @@ function parseSink(value: object, named: Named, where: string): ResolvedHandler 
     kind: 'sink',
     types: [...new Set(type)],
     sources,
-    retry: policy ?? options.retry,
     latestOnly: false,
     match: match?.bind(value),
     run: (ctx: RunContext) => batchRunner.run(ctx),

@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises'
 import { join, parse } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { InboxError, messageOf } from '../base/errors.ts'
+import { InboxError, messageOf, codeOf } from '../base/errors.ts'
 import { parseDefinition } from './parse-definition.ts'
 import type { ResolvedHandler } from './resolved-handler.ts'
 
@@ -77,9 +77,8 @@ async function importDefault(file: string): Promise<unknown> {
 }
 
 function explainImport(error: unknown): string {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined
   const message = messageOf(error)
-  switch (code) {
+  switch (codeOf(error)) {
     case 'ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX':
       return `handlers run without a build, so TypeScript that needs one is not supported (enum, namespace, parameter property, import =); rewrite or compile it${lineOf(error)}: ${message}`
     case 'ERR_INVALID_TYPESCRIPT_SYNTAX':

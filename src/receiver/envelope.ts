@@ -1,6 +1,6 @@
 import { envelopeSchema } from '../../schema/envelope.ts'
 import { internalTypePrefix } from '../inbox/port.ts'
-import { isText, parseJsonBody, type JsonProblem } from '../base/json-body.ts'
+import { isObject, isText, parseJsonBody, type JsonProblem } from '../base/json-body.ts'
 import { foldAddress } from '../base/fold-address.ts'
 
 /** A usable envelope `{id, type, created_at, data}` (R92); unknown members are allowed (R125). */
@@ -43,10 +43,6 @@ export function readEnvelope(raw: Uint8Array): EnvelopeResult {
 
 function unusable(reason: Unusable): EnvelopeResult {
   return { ok: false, reason }
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** Characters of a network or an address; longer ones give no key. */

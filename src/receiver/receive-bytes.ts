@@ -1,6 +1,6 @@
 import { isAnyArrayBuffer, isUint8Array } from 'node:util/types'
-import { answerFor, methodAnswer, probeAnswer, type Answer, type AnswerCode } from './answer.ts'
-import { ingestTraced, earlyRejection, type ReceiveOptions } from './receive.ts'
+import { probeAnswer, type Answer, type AnswerCode } from './answer.ts'
+import { ingestTraced, earlyRejection, rejectionOf, type ReceiveOptions } from './receive.ts'
 
 /** A delivery from any framework, with its body already read. */
 export interface DeliveryRequest {
@@ -34,11 +34,8 @@ export async function receiveBytes(options: ReceiveOptions, request: DeliveryReq
   const startedAt = performance.now()
   const headers = toObject(request.headers)
   const reject = (code: AnswerCode): DeliveryResponse => {
-    const answer = code === 'method_not_allowed' ? methodAnswer(options.methods) : answerFor(code)
-    if (answer.status >= 500) options.observer.refused(code)
-    else options.observer.rejected(code)
     log(code)
-    return toResponse(answer)
+    return toResponse(rejectionOf(options, code))
   }
   const log = (reason: string, raw?: Uint8Array) =>
     options.logReject(

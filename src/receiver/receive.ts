@@ -251,11 +251,17 @@ export function reject(
   code: AnswerCode,
   close = options.state.stopping,
 ): void {
-  const answer = code === 'method_not_allowed' ? methodAnswer(options.methods) : answerFor(code)
-  if (answer.status >= 500) options.observer.refused(code)
-  else options.observer.rejected(code)
+  const answer = rejectionOf(options, code)
   options.logReject(request, code)
   send(response, answer, close)
+}
+
+/** The answer for a rejected request, which it counts. */
+export function rejectionOf({ methods, observer }: ReceiveOptions, code: AnswerCode): Answer {
+  const answer = code === 'method_not_allowed' ? methodAnswer(methods) : answerFor(code)
+  if (answer.status >= 500) observer.refused(code)
+  else observer.rejected(code)
+  return answer
 }
 
 export interface BodyOptions {

@@ -15,9 +15,6 @@ interface Item {
 const minSecretLength = 16
 const labelled = /^([a-z][a-z0-9-]{0,31}):([^]*)$/
 const labelPattern = /^[a-z][a-z0-9-]{0,31}$/
-// A line break, a NUL or U+FFFD (from undecodable bytes) shows a damaged file.
-// eslint-disable-next-line no-control-regex
-const impossible = /[\u0000-\u001f\u007f\ufffd]/
 
 /**
  * Reads INBOX_SECRETS: items separated by commas (or an array of items), each a secret or `label:secret` (A30, A32).
@@ -92,6 +89,12 @@ function toSecrets(untrimmed: readonly Item[]): readonly Secret[] {
   )
 }
 
+/** A line break, a NUL or U+FFFD (from undecodable bytes) shows a damaged file. */
+export function isDamaged(text: string): boolean {
+  // eslint-disable-next-line no-control-regex
+  return /[\u0000-\u001f\u007f\ufffd]/.test(text) || !text.isWellFormed()
+}
+
 function problemOf({ label, text }: Item): string[] {
   const problems: string[] = []
   if (label !== undefined && !labelPattern.test(label)) {
@@ -102,7 +105,7 @@ function problemOf({ label, text }: Item): string[] {
   else if (length < minSecretLength) {
     problems.push(`has a secret of ${length} characters, expected at least ${minSecretLength}`)
   }
-  if (impossible.test(text) || !text.isWellFormed()) {
+  if (isDamaged(text)) {
     problems.push('holds a line break, a control character or bytes that are not UTF-8, expected one line of text')
   }
   return problems

@@ -84,7 +84,7 @@ function sortKeys(value: unknown): unknown {
 }
 
 /** JSON with ", " and ": ", as Python's json.dumps writes it. */
-function writeSpaced(value: unknown): string {
+export function writeSpaced(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(writeSpaced).join(', ')}]`
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)
   const members = Object.entries(value).map(([key, entry]) => `${JSON.stringify(key)}: ${writeSpaced(entry)}`)

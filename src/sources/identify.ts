@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
 import { internalEventTypes } from '../../schema/internal.ts'
+import { parseExactJson } from '../base/exact-json.ts'
 import { foldAddress } from '../base/fold-address.ts'
-import { isText, parseJsonBody, type JsonProblem } from '../base/json-body.ts'
+import { isObject, isText, parseJsonBody, type JsonProblem } from '../base/json-body.ts'
 import type { Provider, Reference, TestBody } from './provider.ts'
 import { toTime, valueAt, type RawHeaders, type ReferredDelivery } from './reference.ts'
 
@@ -98,7 +99,7 @@ function digestOf(bytes: string | Uint8Array): string {
 
 /** Serializes a JSON text without the values at these paths. All digits of numbers are kept. */
 function withoutPaths(text: string, paths: readonly string[]): string {
-  const body: unknown = JSON.parse(text, keepNumber)
+  const body = parseExactJson(text)
   for (const path of paths) {
     const names = path.split('.')
     const last = names.pop() ?? ''
@@ -108,23 +109,7 @@ function withoutPaths(text: string, paths: readonly string[]): string {
   return JSON.stringify(body)
 }
 
-interface ReviverContext {
-  readonly source?: string
-}
-
-function isLossy(value: unknown, source: string | undefined): source is string {
-  return typeof value === 'number' && source !== undefined && String(value) !== source
-}
-
-function keepDigits(_name: string, value: unknown, { source }: ReviverContext = {}): unknown {
-  return isLossy(value, source) ? source : value
-}
-
-function keepNumber(_name: string, value: unknown, { source }: ReviverContext = {}): unknown {
-  // TypeScript doesn't know JSON.rawJSON yet.
-  return isLossy(value, source) ? (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON(source) : value
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+/** Numbers that JavaScript would change become their text. */
+function keepDigits(_name: string, value: unknown, { source }: { readonly source?: string } = {}): unknown {
+  return typeof value === 'number' && source !== undefined && String(value) !== source ? source : value
 }

@@ -2,7 +2,7 @@ import { createPublicKey, createSecretKey, type KeyObject } from 'node:crypto'
 import { isDemoCredential } from '../base/demo-credentials.ts'
 import { InboxError, messageOf } from '../base/errors.ts'
 import { readSecretFile } from '../base/secret-file.ts'
-import type { Secret } from '../signature/keys.ts'
+import { isDamaged, type Secret } from '../signature/keys.ts'
 import { onlyLabel, type SecretOrigin, type SourceSettings } from './settings.ts'
 
 type SignedSource = Pick<SourceSettings, 'name' | 'verify' | 'secretOrigins'>
@@ -15,9 +15,6 @@ export interface OriginReader {
 
 /** Bytes of a secret's text. */
 const bytes = { min: 8, max: 4_096 }
-// A line break, a NUL or U+FFFD (from undecodable bytes) shows a damaged file.
-// eslint-disable-next-line no-control-regex
-const impossible = /[\u0000-\u001f\u007f\ufffd]/
 
 /**
  * Reads the secrets of a source. Each text is one secret: it is never split.
@@ -54,7 +51,7 @@ function toKey(text: string, { verify }: SignedSource, setting: string): KeyObje
   const invalid = (rule: string) => new InboxError('config_invalid', `${setting} must be ${rule}`)
   const { length } = Buffer.from(text)
   if (length < bytes.min || length > bytes.max) throw invalid(`${bytes.min} to ${bytes.max} bytes (got ${length})`)
-  if (impossible.test(text) || !text.isWellFormed()) throw invalid('one line of UTF-8 text')
+  if (isDamaged(text)) throw invalid('one line of UTF-8 text')
 
   if (isDemoCredential(text)) throw invalid('another text: this one is published with the demo')
 

@@ -7,7 +7,7 @@ const rules: Readonly<Record<string, string>> = {
   schema: 'zod',
   handlers:
     'onchain-inbox onchain-inbox/format onchain-inbox/schema @nats-io/jetstream @nats-io/transport-node @platformatic/kafka @redis/client better-sqlite3 nodemailer pg zod',
-  base: '@opentelemetry/api express pino pino-pretty',
+  base: '@opentelemetry/api express pino pino-pretty raw-body',
   signature: 'base',
   config: 'base signature sources schema zod',
   inbox: 'base schema zod inbox/sqlite inbox/postgres',
@@ -19,11 +19,11 @@ const rules: Readonly<Record<string, string>> = {
   dispatch: 'base inbox schema signature client p-queue zod',
   health: 'base inbox client schema zod',
   client: 'base schema signature p-queue',
-  admin: 'base inbox health signature schema prom-client raw-body zod',
+  admin: 'base inbox health signature schema prom-client zod',
   app: 'base signature sources config inbox inbox/sqlite receiver dispatch health client admin schema',
   web: 'schema src/base/exact-json.ts src/dispatch/format.ts src/health/words.ts @mantine/core @mantine/hooks @mantine/spotlight @tanstack/react-query @tanstack/react-virtual react react-dom/client uplot wouter',
   emulator:
-    'base schema signature @noble/curves/ed25519.js @noble/hashes/sha2.js @noble/hashes/sha3.js @noble/hashes/utils.js @scure/base better-sqlite3 raw-body yaml zod',
+    'base schema signature @noble/curves/ed25519.js @noble/hashes/sha2.js @noble/hashes/sha3.js @noble/hashes/utils.js @scure/base better-sqlite3 yaml zod',
   cli: 'base signature sources config inbox inbox/sqlite inbox/postgres receiver dispatch health client admin schema app emulator commander onchain-inbox/testing p-queue raw-body zod',
   'src/index.ts': 'base dispatch app',
   'src/cli.ts': 'cli',

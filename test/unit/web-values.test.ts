@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { toHex } from '../../src/web/console/events/body.tsx'
 import { largestSeries } from '../../src/web/ui/chart.tsx'
 import { parseExactJson, toPlainNumbers } from '../../src/base/exact-json.ts'
-import { explorerLink } from '../../src/web/ui/explorers.ts'
+import { explorerLink } from '../../src/dispatch/format.ts'
 import {
   formatAge,
   formatBytes,

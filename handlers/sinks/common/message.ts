@@ -1,5 +1,12 @@
 import type { AnyEvent } from 'onchain-inbox'
-import { describeEvent, formatText, networkOf, type EventDescription, type Fact } from 'onchain-inbox/format'
+import {
+  describeEvent,
+  explorerLink,
+  formatText,
+  networkOf,
+  type EventDescription,
+  type Fact,
+} from 'onchain-inbox/format'
 
 /** Text and links with which sinks show an event to people. */
 export interface Message extends Omit<EventDescription, 'addresses'> {
@@ -64,48 +71,11 @@ export interface ExplorerLink {
   readonly url: string
 }
 
-/** Pages of a block explorer, and the addresses and hashes that it accepts. */
-interface Explorer {
-  readonly base: string
-  /** Path segment before the address of a wallet or contract. */
-  readonly addressPath: string
-  readonly address: RegExp
-  readonly transaction: RegExp
-}
-
-const evm = { addressPath: 'address', address: /^0x[0-9a-fA-F]{40}$/, transaction: /^0x[0-9a-fA-F]{64}$/ }
-const base58 = '[1-9A-HJ-NP-Za-km-z]'
-
-/** Block explorers by network. */
-const explorers: ReadonlyMap<string, Explorer> = new Map([
-  ['ethereum', { ...evm, base: 'https://etherscan.io' }],
-  ['bnb', { ...evm, base: 'https://bscscan.com' }],
-  ['polygon', { ...evm, base: 'https://polygonscan.com' }],
-  ['base', { ...evm, base: 'https://basescan.org' }],
-  ['avalanche', { ...evm, base: 'https://snowtrace.io' }],
-  ['arbitrum', { ...evm, base: 'https://arbiscan.io' }],
-  [
-    'solana',
-    {
-      base: 'https://solscan.io',
-      addressPath: 'account',
-      address: new RegExp(`^${base58}{32,44}$`),
-      transaction: new RegExp(`^${base58}{64,88}$`),
-    },
-  ],
-])
-
-/**
- * Links to the block explorer of the event's network. Only valid addresses and transactions of that network get a link,
- * so an event can't make a link to another host.
- */
+/** Links to the block explorer of the event's network. */
 function explorerLinks(event: AnyEvent, addresses: readonly Fact[]): readonly ExplorerLink[] {
-  const explorer = explorers.get(networkOf(event) ?? '')
-  if (explorer === undefined) return []
   return addresses.flatMap(([label, value]) => {
-    const isTransaction = label === 'transaction'
-    const path = isTransaction ? 'tx' : label === 'token' ? 'token' : explorer.addressPath
-    const isValid = (isTransaction ? explorer.transaction : explorer.address).test(value)
-    return isValid ? [{ label, url: `${explorer.base}/${path}/${value}` }] : []
+    const kind = label === 'transaction' || label === 'token' ? label : 'address'
+    const link = explorerLink(kind, networkOf(event), value)
+    return link === null ? [] : [{ label, url: link.href }]
   })
 }

@@ -1,3 +1,4 @@
+import { codeOf } from '../errors.ts'
 import { readdir, readFile } from 'node:fs/promises'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { extname, join } from 'node:path'
@@ -101,7 +102,7 @@ async function readPages(folder: string, notBuilt: string): Promise<ReadonlyMap<
 /** Lists the files below a folder. Node's recursive listing would follow links to folders. */
 async function namesIn(folder: string, under: string): Promise<string[]> {
   const found = await readdir(join(folder, under), { withFileTypes: true }).catch((error: unknown) => {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return []
+    if (codeOf(error) === 'ENOENT') return []
     throw error
   })
   const files = found.filter((entry) => entry.isFile()).map(({ name }) => `${under}${name}`)

@@ -1,3 +1,4 @@
+import { hash, timingSafeEqual } from 'node:crypto'
 import type { Clock } from '../clock.ts'
 import type { IncomingMessage } from 'node:http'
 import { RateLimits } from './rate-limits.ts'
@@ -23,6 +24,11 @@ export function createFailureLimit(wall: Pick<Clock, 'now'>) {
       ofAll.take('', maxOfAll)
     },
   }
+}
+
+/** Compares secrets. Its time reveals neither content nor length. */
+export function isSameSecret(a: string, b: string): boolean {
+  return timingSafeEqual(hash('sha256', a, 'buffer'), hash('sha256', b, 'buffer'))
 }
 
 /** Values of all cookies with a name. A browser may send several, with different paths. */

@@ -3,10 +3,10 @@ import https from 'node:https'
 import PQueue from 'p-queue'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { EventOf, EventType } from '../../../schema/index.ts'
-import { messageOf } from '../../base/errors.ts'
+import { codeOf, messageOf } from '../../base/errors.ts'
 import { sign } from '../../signature/sign.ts'
 import { createEvent } from '../../app/testing/create-event.ts'
-import { codeOf, createEffects, describe, runShell } from './effects.ts'
+import { createEffects, describe, runShell } from './effects.ts'
 import { isFromReceiver, type Answer } from './judge.ts'
 
 export interface ContextOptions {

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { setTimeout as wait } from 'node:timers/promises'
 import readBytes from 'raw-body'
-import { InboxError, messageOf } from '../../base/errors.ts'
+import { codeOf, InboxError, messageOf } from '../../base/errors.ts'
 import { safeText } from '../../base/log.ts'
 import { failed, notChecked, passed, type EffectsRule, type Outcome } from './judge.ts'
 
@@ -189,8 +189,4 @@ const reasons: Readonly<Record<string, string>> = {
 /** Why a connection failed, for people. */
 export function describe(error: unknown): string {
   return reasons[codeOf(error)] ?? safeText(messageOf(error))
-}
-
-export function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : ''
 }

@@ -1,4 +1,5 @@
 import { eventTypes } from '../../../schema/index.ts'
+import { writeSpaced } from '../../signature/near-misses.ts'
 import { sign } from '../../signature/sign.ts'
 import { connections, type Context, type Delivery, type TestEvent, type WriteBytes } from './context.ts'
 import { accepted, isAccepted, isAnswered, isFromReceiver, rejected } from './judge.ts'
@@ -51,7 +52,7 @@ const amount = 987_654
 
 /** Unusual ways to write JSON: description, writer, and token symbol. The receiver itself would write other bytes. */
 const jsonForms: readonly (readonly [string, (event: Json) => string, string?])[] = [
-  ['a space after each comma and colon', spaced],
+  ['a space after each comma and colon', writeSpaced],
   ['line breaks and indentation', indented],
   ['a line break at the end', (event) => `${plain(event)}\n`],
   ['a whole number as 987654.0', (event) => plain(event).replace(`:${amount}`, `:${amount}.0`)],
@@ -60,12 +61,6 @@ const jsonForms: readonly (readonly [string, (event: Json) => string, string?])[
   ['unescaped letters beyond ASCII', plain, 'PEPÉ🐸'],
   ['members in another order', (event) => plain(Object.fromEntries(Object.entries(event).toReversed()))],
 ]
-
-function spaced(value: unknown): string {
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
-  const members = Object.entries(value).map(([name, member]) => `${JSON.stringify(name)}: ${spaced(member)}`)
-  return `{${members.join(', ')}}`
-}
 
 function escaped(event: Json): string {
   return plain(event)

@@ -5,8 +5,9 @@ import { findConfigWarnings } from './config-warnings.ts'
 import { describeRoutes, route, toRouteFilter, type RouteFilter, filterOptions } from './routes.ts'
 import { realpathSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { maxTimerMs } from '../values.ts'
+import { maxTimerMs } from '../../base/clock.ts'
 import { messageOf } from '../../base/errors.ts'
+import { isObject } from '../../base/json-body.ts'
 import { readSecretFile } from '../../base/secret-file.ts'
 import { readOrigin } from '../../sources/secrets.ts'
 import type { SecretOrigin } from '../../sources/settings.ts'
@@ -91,10 +92,6 @@ function entriesOf({ sinks = {}, forwardUrl }: SinkSettings, problems: string[])
     problems.push('sinks.forward: INBOX_FORWARD_URL creates a sink of this name; keep one of them')
   }
   return [['forward', { kind: 'forward', url: forwardUrl, types: '*' }], ...others]
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 async function readSink(

@@ -1,6 +1,6 @@
-import { hash, timingSafeEqual } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { Clock } from '../../base/clock.ts'
-import { createFailureLimit } from '../../base/http/sign-in.ts'
+import { createFailureLimit, isSameSecret } from '../../base/http/sign-in.ts'
 import type { Logger } from '../../base/log.ts'
 import type { RandomBytes } from '../random.ts'
 import { HttpError } from '../rest/error.ts'
@@ -29,14 +29,13 @@ export type Sessions = ReturnType<typeof createSessions>
 
 /** Sessions of the dashboard, in memory: a restart ends them. Keyed by digest: lookup time reveals nothing about a token. */
 export function createSessions({ login, isPublished, wall, randomBytes, log }: SessionsOptions) {
-  const expected = { user: digest(login.user), password: digest(login.password) }
   const failures = createFailureLimit(wall)
   const endsAt = new Map<string, number>()
 
   /** Always compares both, so that timing doesn't reveal whether the user is right. */
   function isRight({ user, password }: DashboardLogin): boolean {
-    const isUser = timingSafeEqual(digest(user), expected.user)
-    const isPassword = timingSafeEqual(digest(password), expected.password)
+    const isUser = isSameSecret(user, login.user)
+    const isPassword = isSameSecret(password, login.password)
     return isUser && isPassword
   }
 
@@ -76,8 +75,4 @@ export function createSessions({ login, isPublished, wall, randomBytes, log }: S
       for (const token of tokens) endsAt.delete(hash('sha256', token))
     },
   }
-}
-
-function digest(text: string): Buffer {
-  return hash('sha256', text, 'buffer')
 }

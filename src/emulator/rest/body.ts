@@ -1,6 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import getRawBody from 'raw-body'
-import { sendContinue } from '../../base/http/bare-express.ts'
+import { readBody } from '../../base/http/request.ts'
 import { safeText } from '../../base/log.ts'
 import { RestError } from './error.ts'
 
@@ -42,16 +41,11 @@ function checkMediaType(request: IncomingMessage): void {
 }
 
 async function readBytes(request: IncomingMessage, response: ServerResponse): Promise<Buffer> {
-  const length = request.headers['content-length']
-  try {
-    if (length === undefined || Number(length) <= limitBytes) sendContinue(request, response)
-    return await getRawBody(request, { limit: limitBytes, ...(length !== undefined && { length }) })
-  } catch (error) {
-    const isTooLarge = error instanceof Error && 'type' in error && error.type === 'entity.too.large'
-    if (isTooLarge)
-      throw new RestError('payload_too_large', `the body is too large, expected at most ${limitBytes} bytes`)
+  const body = await readBody(request, response, limitBytes).catch((error: unknown) => {
     throw new RestError('invalid_request', 'the body arrived incomplete; send it again', { cause: error })
-  }
+  })
+  if (body !== null) return body
+  throw new RestError('payload_too_large', `the body is too large, expected at most ${limitBytes} bytes`)
 }
 
 function parseJson(bytes: Buffer): unknown {

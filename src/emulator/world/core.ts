@@ -68,23 +68,15 @@ export function alertsByPlace(alerts: readonly AlertState[]): Directory['alerts'
   return Map.groupBy(alerts, ({ network, address }) => placeOf(network, address))
 }
 
-export function walletAt(core: Core, index: number): WalletState {
-  const wallet = core.state.wallets[index]
-  if (wallet === undefined) throw new RangeError(`unknown wallet ${index}`)
-  return wallet
+function itemAt<T>(items: readonly T[], index: number): T {
+  const item = items[index]
+  if (item === undefined) throw new RangeError(`the world has no item ${index} in a list of ${items.length}`)
+  return item
 }
 
-export function tokenAt(core: Core, index: number): TokenState {
-  const token = core.state.tokens[index]
-  if (token === undefined) throw new RangeError(`unknown token ${index}`)
-  return token
-}
-
-export function holdingAt(core: Core, index: number): HoldingState {
-  const holding = core.state.holdings[index]
-  if (holding === undefined) throw new RangeError(`unknown holding ${index}`)
-  return holding
-}
+export const walletAt = ({ state }: Core, index: number): WalletState => itemAt(state.wallets, index)
+export const tokenAt = ({ state }: Core, index: number): TokenState => itemAt(state.tokens, index)
+export const holdingAt = ({ state }: Core, index: number): HoldingState => itemAt(state.holdings, index)
 
 export function holdingOf(core: Core, wallet: number, token: number): HoldingState | undefined {
   const index = core.directory.holdings.get(holdingKey(wallet, token))

@@ -1,7 +1,7 @@
 import { InboxError } from '../../base/errors.ts'
 import { createDatabase } from '../postgres/database.ts'
 import { openSchema } from '../postgres/migrate.ts'
-import { moveMarks } from '../postgres/records.ts'
+import { moveMarks, setMeta } from '../postgres/records.ts'
 import { toStoredJson } from '../postgres/text.ts'
 import { describeDatabase } from '../../base/database-url.ts'
 import {
@@ -88,12 +88,8 @@ export async function openTarget(url: string) {
     begin: (id: number, now: number) =>
       db.exclusively(async (trx) => {
         await trx.query(`DELETE FROM inbox.meta WHERE name <> 'oldest_program' AND NOT starts_with(name, 'functions:')`)
-        await trx.query('INSERT INTO inbox.meta (name, value) VALUES ($1, $2), ($3, $4)', [
-          moveMarks.id,
-          id,
-          moveMarks.movingAt,
-          now,
-        ])
+        await setMeta(trx, moveMarks.id, id)
+        await setMeta(trx, moveMarks.movingAt, now)
       }),
     /** The key of the last row; null: there is none. */
     async highest(table: MovedTable): Promise<Key | null> {
@@ -145,12 +141,7 @@ export async function openTarget(url: string) {
              FROM inbox."${table}"`,
           )
         }
-        for (const row of meta) {
-          await trx.query(
-            'INSERT INTO inbox.meta (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value',
-            [row.name, row.value],
-          )
-        }
+        for (const row of meta) await setMeta(trx, row.name, row.value)
       }),
     async counts(): Promise<Counts> {
       const [row] = await db.query<Counts>(
@@ -165,7 +156,7 @@ export async function openTarget(url: string) {
       await db.query(`ANALYZE ${tables.map((table) => `inbox."${table.name}"`).join(', ')}`)
       await db.exclusively(async (trx) => {
         await trx.query('DELETE FROM inbox.meta WHERE name = $1', [moveMarks.movingAt])
-        await trx.query('INSERT INTO inbox.meta (name, value) VALUES ($1, $2)', [moveMarks.movedAt, now])
+        await setMeta(trx, moveMarks.movedAt, now)
       })
     },
     close: () => db.close(),

@@ -1,4 +1,4 @@
-import { InboxError, messageOf } from '../../base/errors.ts'
+import { codeOf, InboxError, messageOf } from '../../base/errors.ts'
 
 /**
  * Consequence of a failed statement.
@@ -39,11 +39,6 @@ function isFirstRunConflict(thrown: unknown): boolean {
   return (
     codeOf(thrown) === '23505' && thrown instanceof Error && 'constraint' in thrown && thrown.constraint === 'run_one'
   )
-}
-
-/** The SQLSTATE, or the code of a socket error; empty if there is none. */
-export function codeOf(thrown: unknown): string {
-  return thrown instanceof Error && 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : ''
 }
 
 /** The error that callers get for a failed statement. */

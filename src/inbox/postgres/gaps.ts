@@ -4,7 +4,7 @@ import { createGapWatch, maxSilenceMs, maxGapsKept, maxGapsWatched, minGapMs, wa
 import type { Acknowledged, GapRecord } from '../port.ts'
 import type { OnWarning } from '../types.ts'
 import type { Database, Rows } from './database.ts'
-import { note } from './records.ts'
+import { note, setMeta } from './records.ts'
 
 export interface GapsOptions {
   readonly db: Database
@@ -178,11 +178,4 @@ async function lastAccepted(
     isServedByOthers: heartbeats.some(({ name, value }) => name !== heartbeat && now - value < stillServesMs),
     wasStopped: heartbeats.length === 0,
   }
-}
-
-async function setMeta(rows: Rows, name: string, value: number): Promise<void> {
-  await rows.query(
-    `INSERT INTO inbox.meta (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
-    [name, value],
-  )
 }

@@ -3,7 +3,7 @@ import { createOperatorActions, type ActionTransaction } from '../operator-actio
 import type { AcceptResult, NewEvent } from '../port.ts'
 import type { Database, Rows } from './database.ts'
 import type { Definitions } from './definitions.ts'
-import { note } from './records.ts'
+import { note, setMeta } from './records.ts'
 import { createPruning } from './prune.ts'
 import { deadAfter, dropDead, dropOpen, requeueDead, wakeAll } from './runs.ts'
 
@@ -63,14 +63,11 @@ export function createActions({ db, clock, accept, definitions, wake }: Operator
 
 /** Returns false if the handler was never registered. */
 async function setPaused(trx: Rows, handler: string | null, paused: boolean): Promise<boolean> {
-  const set =
-    handler === null
-      ? await trx.query(
-          `INSERT INTO inbox.meta (name, value) VALUES ('paused', $1)
-           ON CONFLICT (name) DO UPDATE SET value = excluded.value RETURNING name`,
-          [paused ? 1 : 0],
-        )
-      : await trx.query(`UPDATE inbox.handler SET paused = $1 WHERE name = $2 RETURNING id`, [paused, handler])
+  if (handler === null) {
+    await setMeta(trx, 'paused', paused ? 1 : 0)
+    return true
+  }
+  const set = await trx.query(`UPDATE inbox.handler SET paused = $1 WHERE name = $2 RETURNING id`, [paused, handler])
   return set.length === 1
 }
 

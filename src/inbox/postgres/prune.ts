@@ -1,15 +1,11 @@
 import type { Clock } from '../../base/clock.ts'
+import { chooseBodies, type StoredBody } from '../choose-bodies.ts'
 import { pruneBounds as bounds, type ActionStep, type Pruning } from '../operator-actions.ts'
 import { eventStatuses, type PruneLimits } from '../port.ts'
 import type { Database, Rows } from './database.ts'
 import { progressOf } from './runs.ts'
 
-/** The fields of a body that pruning reads. */
-interface StoredBody {
-  readonly seq: number
-  readonly receivedAt: number
-  /** Running sum of body bytes in its table, including this body. */
-  readonly total: number
+interface PrunableBody extends StoredBody {
   readonly bytes: number
   /** True if a run of its event is open or a dead letter. */
   readonly isOpen: boolean
@@ -20,58 +16,41 @@ interface StoredBody {
  * reuses the space only after autovacuum.
  */
 export function createPruning(db: Database, clock: Clock): (limits: PruneLimits) => Promise<Pruning<Rows>> {
-  return async ({ receivedBefore, maxBytes }) => {
+  return async (limits) => {
+    const { maxBytes } = limits
     /** Bytes above `maxBytes`. */
     let surplus = maxBytes === null ? 0 : (await measureSize(db)).usedBytes - maxBytes
 
-    /**
-     * Chooses the bodies to prune. Bodies are in order of receipt, so all bodies after a young one are younger. `after`: where the next step
-     * continues; null at the end.
-     */
-    function choose(bodies: readonly StoredBody[], lastTotal: number, share: number) {
-      const now = clock.now()
-      const chosen: StoredBody[] = []
-      let [remaining, after]: [number, number | null] = [surplus, bodies.at(-1)?.seq ?? null]
-      for (const body of bodies) {
-        const isExcess = remaining > 0 && lastTotal - body.total >= (maxBytes ?? 0) * share
-        const isOld = isExcess && body.receivedAt < now - bounds.minAgeMs
-        if (isOld || body.receivedAt < (receivedBefore ?? -Infinity)) {
-          if (body.isOpen) continue
-          chosen.push(body)
-          remaining -= body.bytes * bodyOverhead
-          if (chosen.length === bounds.maxPruned) {
-            after = body.seq
-            break
-          }
-        } else if (body.receivedAt <= now) {
-          after = null
-          break
-        }
-        // Else the body has a time in the future, because the clock was wrong.
-      }
-      return { chosen, after }
-    }
+    const choose = (bodies: readonly PrunableBody[], lastTotal: number, share: number, firstNeeded = Infinity) =>
+      chooseBodies(bodies, {
+        limits,
+        now: clock.now(),
+        lastTotal,
+        share,
+        surplus,
+        freedBy: ({ bytes }) => bytes * bodyOverhead,
+        firstNeeded,
+        isOpen: ({ isOpen }) => isOpen,
+      })
 
     /** Result of a step. Computes `surplus` from its value before the step, because the transaction may be retried. */
-    function pruned(bodies: readonly StoredBody[], surplusBefore: number, after: number | null): ActionStep {
+    function pruned(bodies: readonly PrunableBody[], surplusBefore: number, after: number | null): ActionStep {
       surplus = surplusBefore - bodies.reduce((sum, { bytes }) => sum + bytes * bodyOverhead, 0)
       return { done: bodies.length, after }
     }
 
     return {
       async pruneEvents(from) {
-        const end = await firstBackfill(db)
+        const firstNeeded = await firstBackfill(db)
         const [last] = await db.query<{ total: number }>(`SELECT body_bytes AS total FROM inbox.counter`)
-        const bodies = await db.query<StoredBody>(storedBodies, [from, bounds.maxScanned])
-        const before = bodies.filter(({ seq }) => seq < end)
-        const { chosen, after } = choose(before, last?.total ?? 0, bounds.eventsShare)
-        const next = before.length < bodies.length && after === before.at(-1)?.seq ? null : after
-        if (chosen.length === 0) return { done: 0, after: next }
+        const bodies = await db.query<PrunableBody>(storedBodies, [from, bounds.maxScanned])
+        const { chosen, after } = choose(bodies, last?.total ?? 0, bounds.eventsShare, firstNeeded)
+        if (chosen.length === 0) return { done: 0, after }
         const surplusBefore = surplus
-        return async (trx) => pruned(await pruneBodies(trx, chosen, await firstBackfill(trx)), surplusBefore, next)
+        return async (trx) => pruned(await pruneBodies(trx, chosen, await firstBackfill(trx)), surplusBefore, after)
       },
       async pruneQuarantined(from) {
-        const bodies = await db.query<StoredBody>(quarantinedBodies, [from, bounds.maxScanned])
+        const bodies = await db.query<PrunableBody>(quarantinedBodies, [from, bounds.maxScanned])
         const [last] = await db.query<{ total: number }>(`SELECT total FROM inbox.quarantine ORDER BY seq DESC LIMIT 1`)
         const { chosen, after } = choose(bodies, last?.total ?? 0, bounds.quarantineShare)
         if (chosen.length === 0) return { done: 0, after }
@@ -119,7 +98,7 @@ const quarantinedBodies = `
  * Deletes the bodies and runs of events, and stores their final statuses. Skips events that got a run since they were chosen, and events
  * that a backfill needs. Returns the pruned ones.
  */
-async function pruneBodies(trx: Rows, chosen: readonly StoredBody[], end: number): Promise<readonly StoredBody[]> {
+async function pruneBodies(trx: Rows, chosen: readonly PrunableBody[], end: number): Promise<readonly PrunableBody[]> {
   const progress = await progressOf(
     trx,
     chosen.map(({ seq }) => seq),

@@ -1,9 +1,8 @@
 import pg from 'pg'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { InboxError, messageOf } from '../../base/errors.ts'
+import { codeOf, InboxError, messageOf } from '../../base/errors.ts'
 import type { OnWarning } from '../types.ts'
 import { createSockets } from './connection.ts'
-import { codeOf } from './failure.ts'
 
 export type Health = { readonly ok: true } | { readonly ok: false; readonly reason: string }
 

@@ -77,6 +77,14 @@ export function createSourceKeys(db: Database): SourceKeyPort {
   }
 }
 
+/** Stores a value in `inbox.meta`. */
+export async function setMeta(rows: Rows, name: string, value: number): Promise<void> {
+  await rows.query(
+    `INSERT INTO inbox.meta (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
+    [name, value],
+  )
+}
+
 /** Rows of `inbox.meta` about a move of a SQLite file to this database: its id, start and end. */
 export const moveMarks = { id: 'move_id', movingAt: 'moving_at', movedAt: 'moved_at' } as const
 

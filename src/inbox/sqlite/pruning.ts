@@ -1,8 +1,8 @@
+import { chooseBodies } from '../choose-bodies.ts'
 import { pruneBounds as bounds, type ActionStep } from '../operator-actions.ts'
 import { eventStatuses, type PruneLimits } from '../port.ts'
 import { statusOf } from '../status.ts'
 import type { StoreContext } from './context.ts'
-import type { StoredBody } from './statements.ts'
 
 const pagesPerVacuum = 500
 /** Free pages to keep for new data: this number or this share of all pages, the larger of both. */
@@ -28,57 +28,38 @@ export function createPruning({ db, sql, counters, handlers, clock }: StoreConte
     return maxBytes !== null && usedBytes() > maxBytes
   }
 
-  /** Classifies bodies by age and by the bytes after them. `future`: its time is in the future, because the clock was wrong. */
-  function createClassifier({ receivedBefore, maxBytes }: PruneLimits, total: number, share: number) {
-    const now = clock.now()
-    const isTooLarge = isLargerThan(maxBytes)
-    const keptBytes = (maxBytes ?? 0) * share
-    return (body: StoredBody): 'old' | 'young' | 'future' => {
-      const { receivedAt } = body
-      const isSurplus = isTooLarge && receivedAt < now - bounds.minAgeMs && total - body.total >= keptBytes
-      if (isSurplus || receivedAt < (receivedBefore ?? -Infinity)) return 'old'
-      return receivedAt > now ? 'future' : 'young'
-    }
-  }
-
-  /** Prunes bodies until `prune` returns `end`. Bodies are in order of receipt, so all bodies after a young one are younger. */
-  function pruneSome(
-    bodies: readonly StoredBody[],
-    after: number,
-    prune: (body: StoredBody) => 'pruned' | 'kept' | 'end',
-  ): ActionStep {
-    let [pruned, last] = [0, after]
-    for (const body of bodies) {
-      const result = prune(body)
-      if (result === 'end') return { done: pruned, after: null }
-      last = body.seq
-      if (result === 'pruned' && ++pruned === bounds.maxPruned) break
-    }
-    return { done: pruned, after: bodies.length === 0 ? null : last }
-  }
+  /** What all steps have in common. The file shrinks with each step, so a step may take all old bodies. */
+  const choiceOf = (limits: PruneLimits) => ({
+    limits,
+    now: clock.now(),
+    surplus: isLargerThan(limits.maxBytes) ? Infinity : 0,
+    freedBy: () => 0,
+  })
 
   /** Prunes some of the ended events after an accept-sequence number. */
-  function pruneEvents(limits: PruneLimits, after: number): ActionStep {
-    const classify = createClassifier(limits, counters.bodyBytes, bounds.eventsShare)
-    const end = firstBackfill()
-    return pruneSome(sql.eventsWithBody.all(after, bounds.maxScanned), after, (body) => {
-      const verdict = classify(body)
-      if (body.seq >= end || verdict === 'young') return 'end'
-      if (verdict === 'future' || sql.unfinishedRun.get(body.seq) !== undefined) return 'kept'
-      pruneOne(body.seq)
-      return 'pruned'
+  function pruneEvents(limits: PruneLimits, from: number): ActionStep {
+    const { chosen, after } = chooseBodies(sql.eventsWithBody.all(from, bounds.maxScanned), {
+      ...choiceOf(limits),
+      lastTotal: counters.bodyBytes,
+      share: bounds.eventsShare,
+      firstNeeded: firstBackfill(),
+      isOpen: ({ seq }) => sql.unfinishedRun.get(seq) !== undefined,
     })
+    for (const { seq } of chosen) pruneOne(seq)
+    return { done: chosen.length, after }
   }
 
   /** Prunes some of the quarantined bodies after a number. */
-  function pruneQuarantined(limits: PruneLimits, after: number): ActionStep {
-    const classify = createClassifier(limits, sql.lastQuarantined.get()?.total ?? 0, bounds.quarantineShare)
-    return pruneSome(sql.oldQuarantined.all(after, bounds.maxScanned), after, (body) => {
-      const verdict = classify(body)
-      if (verdict !== 'old') return verdict === 'young' ? 'end' : 'kept'
-      sql.pruneQuarantined.run(body.seq)
-      return 'pruned'
+  function pruneQuarantined(limits: PruneLimits, from: number): ActionStep {
+    const { chosen, after } = chooseBodies(sql.oldQuarantined.all(from, bounds.maxScanned), {
+      ...choiceOf(limits),
+      lastTotal: sql.lastQuarantined.get()?.total ?? 0,
+      share: bounds.quarantineShare,
+      firstNeeded: Infinity,
+      isOpen: () => false,
     })
+    for (const { seq } of chosen) sql.pruneQuarantined.run(seq)
+    return { done: chosen.length, after }
   }
 
   /** Deletes an event's body and runs, and stores its final status. */

@@ -1,4 +1,5 @@
 import type { Database } from 'better-sqlite3'
+import type { StoredBody } from '../choose-bodies.ts'
 import type { Span } from '../../base/retry-schedule.ts'
 import type { Gap } from '../gap-watch.ts'
 import { minReadyRuns, type RunningReplay } from '../jobs.ts'
@@ -285,14 +286,6 @@ const replays = {
     `SELECT id FROM run INDEXED BY run_open WHERE handler_id = ? AND replay_id = ? AND ${isOpen()}
      AND state < ${state.running} AND NOT EXISTS (SELECT 1 FROM item WHERE run_id = run.id) LIMIT ?`,
   ),
-}
-
-/** The fields of a body that pruning reads. */
-export interface StoredBody {
-  readonly seq: number
-  readonly receivedAt: number
-  /** Running sum of body bytes in its table, including this body. */
-  readonly total: number
 }
 
 const pruning = {

@@ -1,7 +1,7 @@
 import { ActionIcon, Anchor } from '@mantine/core'
 import { useClipboard } from '@mantine/hooks'
 import { useSyncExternalStore } from 'react'
-import { explorerLink, type ExplorerKind } from './explorers.ts'
+import { explorerLink, type ExplorerKind } from '../../dispatch/format.ts'
 import { formatAge, formatDuration, formatTime, shortAddress } from './format.ts'
 import { shortText, toVisible } from './text.tsx'
 
