@@ -16,10 +16,7 @@ async function trigger({ stage, receiver }: Steered, ...types: readonly string[]
 }
 
 test('R81 advance moves a manual clock and counts the deliveries of that time', async () => {
-  await using steered = await startSteered(
-    (response, _, index) => response.writeHead(index === 0 ? 500 : 200).end(),
-    quiet,
-  )
+  await using steered = await startSteered((index) => ({ status: index === 0 ? 500 : 200 }), quiet)
   await trigger(steered, 'contract.ownership_changed')
   expect(linesOf(await steered.run('emulator advance 59s --json'))).toEqual([
     {
@@ -45,7 +42,7 @@ test('R81 advance moves a manual clock and counts the deliveries of that time', 
 
 test('A46 replay sends an undelivered event again, or counts and replays all with --since', async () => {
   let status = 500
-  await using steered = await startSteered((response) => response.writeHead(status).end(), quiet)
+  await using steered = await startSteered(() => ({ status }), quiet)
   await trigger(steered, 'contract.ownership_changed', 'wallet.large_trade', 'contract.ownership_changed')
   await steered.stage.emulator.advance(day / 2)
   status = 200

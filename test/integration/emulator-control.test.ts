@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { send } from './emulator-dashboard-stage.ts'
+import { send } from '../support/exact-request.ts'
 import { apiKey, controlToken, startStage, type Stage } from './emulator-stage.ts'
 
 let stage: Stage

@@ -1,42 +1,9 @@
-import { once } from 'node:events'
-import { request, type IncomingHttpHeaders, type IncomingMessage, type RequestOptions } from 'node:http'
-import { request as requestTls } from 'node:https'
-import { text } from 'node:stream/consumers'
 import type { EmulatorOptions } from '../../src/emulator/emulator.ts'
 import type { SeedInput } from '../../src/emulator/seed/schema.ts'
+import { send } from '../support/exact-request.ts'
 import { startStage, testSeed } from './emulator-stage.ts'
 
 export const login = { user: 'ada', password: 'password-of-the-test-0001' }
-
-export interface Reply {
-  readonly status: number | undefined
-  readonly headers: IncomingHttpHeaders
-  readonly text: string
-  /** Read as what the test expects. */
-  // eslint-disable-next-line typescript/no-explicit-any
-  readonly json: any
-}
-
-/** A request with exactly these headers, including any Host, and with an unchanged path, unlike `fetch`. */
-export async function send(
-  to: string | RequestOptions,
-  method: string,
-  headers: Readonly<Record<string, string>> = {},
-  body?: unknown,
-): Promise<Reply> {
-  const content = body === undefined ? undefined : JSON.stringify(body)
-  const json = { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(content ?? '') }
-  const options = { method, agent: false, rejectUnauthorized: false, headers: { ...(content && json), ...headers } }
-  const isSecure = typeof to === 'string' && to.startsWith('https:')
-  const outgoing =
-    typeof to !== 'string' ? request({ ...to, ...options }) : (isSecure ? requestTls : request)(to, options)
-  outgoing.end(content)
-  const [response] = (await once(outgoing, 'response')) as [IncomingMessage]
-  const received = await text(response)
-  const isJson = response.headers['content-type'] === 'application/json' && received !== ''
-  const { statusCode: status, headers: given } = response
-  return { status, headers: given, text: received, json: isJson ? JSON.parse(received) : null }
-}
 
 /** Keeps the session cookie and sends the Origin of its page. */
 export function openBrowser(url: string) {

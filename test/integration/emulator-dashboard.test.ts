@@ -4,15 +4,9 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { demoCredentials } from '../../src/base/demo-credentials.ts'
 import { tlsPair } from '../fixtures/tls.ts'
+import { send } from '../support/exact-request.ts'
 import { createTempDir } from '../support/temp-dir.ts'
-import {
-  login,
-  openBrowser,
-  send,
-  startDashboard,
-  startSignedIn,
-  type DashboardStage,
-} from './emulator-dashboard-stage.ts'
+import { login, openBrowser, startDashboard, startSignedIn, type DashboardStage } from './emulator-dashboard-stage.ts'
 import { apiKey, controlToken } from './emulator-stage.ts'
 
 const unauthorized = { status: 401, json: { success: false, error: { code: 'unauthorized' } } }

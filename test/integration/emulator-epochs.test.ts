@@ -13,7 +13,7 @@ const startAt = '2026-01-01T00:00:00.000Z'
 /** A receiver that answers only after `letGo`. */
 async function createHoldingReceiver() {
   const held = Promise.withResolvers<void>()
-  const receiver = await createTestReceiver((response) => void held.promise.then(() => response.writeHead(200).end()))
+  const receiver = await createTestReceiver(() => held.promise.then(() => ({ status: 200 })))
   return { ...receiver, letGo: held.resolve }
 }
 

@@ -5,7 +5,7 @@ import { createEmulator } from '../../src/emulator/emulator.ts'
 import type { SeedInput } from '../../src/emulator/seed/schema.ts'
 import { tlsPair } from '../fixtures/tls.ts'
 import { headerOf, jsonOf, RawConnection } from '../support/raw-http.ts'
-import { send } from './emulator-dashboard-stage.ts'
+import { send } from '../support/exact-request.ts'
 import { answerStatus, createTestReceiver } from './emulator-receiver.ts'
 import { apiKey, ask, controlToken, postJson, stageOf, startStage, testSeed, type Answer } from './emulator-stage.ts'
 
