@@ -47,7 +47,7 @@ async function startSidecar(setToken?: string) {
   const admin = { host: '127.0.0.1', port: 0, hosts: [], ...(setToken === undefined ? {} : { token: setToken }) }
   const token = await resolveAdminToken({ admin, database: { kind: 'sqlite', file } })
   const stage = await createAdminStage({ inbox, token })
-  const { INBOX_ADMIN_PORT = '' } = stage.env
+  const { INBOX_ADMIN_PORT } = stage.env
   return { ...stage, env: { INBOX_ADMIN_PORT } }
 }
 

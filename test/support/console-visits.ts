@@ -14,7 +14,7 @@ export function setUpConsole() {
   const visits = setUpVisits('console', '/api/v1', async (folder) =>
     startFilledAdmin({ pages: await createConsolePages(folder) }),
   )
-  const { visit } = visits
+  const visit = visits.visit.bind(visits)
   return Object.assign(visits, {
     /** Loads the console at a path. `role` null: not signed in. */
     async visit(path: string, role: keyof typeof tokens | null = 'operator') {

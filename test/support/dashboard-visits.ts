@@ -7,7 +7,7 @@ import { createTestReceiver } from '../integration/emulator-receiver.ts'
 /** One page for the tests of a file; for each test an emulator, which serves the built dashboard. */
 export function setUpDashboard() {
   const visits = setUpVisits('dashboard', '/_emulator', startDashboardStage)
-  const { visit } = visits
+  const visit = visits.visit.bind(visits)
   return Object.assign(visits, {
     /** Loads the dashboard at a path without a session. */
     visitSignedOut: visit,

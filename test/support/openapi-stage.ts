@@ -25,7 +25,7 @@ export async function createContractStage(
   const fault = { isOn: false }
   const stage = await createRestStage({ seed: 'contract', hours: 12, settings })
   const { accounts, world } = stage
-  const { advanceTo } = world
+  const advanceTo = world.advanceTo.bind(world)
   world.advanceTo = (at) => {
     if (fault.isOn) throw new Error('an injected fault')
     advanceTo(at)

@@ -108,10 +108,10 @@ export function embedInbox(settings: EmbeddedInboxSettings, open: () => Promise<
 
   const router = routerOf(defaultSource)
   return {
-    router: ((...args: [source?: string] | Parameters<InboxRouter>) =>
-      args.length > 1
-        ? router(...(args as Parameters<InboxRouter>))
-        : routerOf(String(args[0] ?? defaultSource))) as EmbeddedInbox['router'],
+    router: ((...args: [] | [source: string] | Parameters<InboxRouter>) => {
+      if (args.length === 1) return routerOf(args[0])
+      return args.length === 0 ? router : router(...args)
+    }) as EmbeddedInbox['router'],
     async receive(request) {
       return (await receiving()?.receive(request)) ?? toResponse(answerFor(unavailableCode()))
     },
