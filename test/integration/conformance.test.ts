@@ -1,5 +1,4 @@
 import { writeFile } from 'node:fs/promises'
-import net, { type AddressInfo } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { runConformance, type ConformanceOptions, type Report } from '../../src/cli/conformance/run.ts'
@@ -9,6 +8,7 @@ import { testSecret } from '../support/app.ts'
 import { AppServer } from '../support/app-server.ts'
 import { effectsHandler } from '../support/ledger.ts'
 import { Sidecar, type SidecarOptions } from '../support/sidecar.ts'
+import { startSocketServer } from '../support/socket-server.ts'
 
 /** The second secret of receivers that accept two. */
 const nextSecret = 'the-secret-that-comes-next'
@@ -138,21 +138,14 @@ test.each([
   ['closes each connection without an answer', 'http', true, 'the connection was cut without an answer'],
   ['does not speak TLS', 'https', false, 'no connection within 500 ms'],
 ])('a receiver that %s is unreachable', async (_, protocol, isClosing, reason) => {
-  const server = net.createServer((socket) => {
-    socket.on('error', () => {})
+  await using server = await startSocketServer((socket) => {
     socket.on('data', () => isClosing && socket.resetAndDestroy())
   })
-  const port = await listen(server)
+  const { port } = server
   const report = await conformance(`${protocol}://127.0.0.1:${port}/in?token=hidden`, 'acceptance', { timeoutMs: 500 })
-  server.close()
   expect(report).toMatchObject({ outcome: 'unreachable', url: `${protocol}://127.0.0.1:${port}/in`, verdicts: [] })
   expect(report.reason).toContain(`the receiver could not be reached: ${reason}`)
 })
-
-async function listen(server: net.Server): Promise<number> {
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  return (server.address() as AddressInfo).port
-}
 
 test.each([
   ['exit 3', 'the command exited with 3; run it by hand to see its output'],

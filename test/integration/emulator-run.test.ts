@@ -1,11 +1,11 @@
-import { createServer, type AddressInfo } from 'node:net'
 import { expect, test, vi } from 'vitest'
 import { createTestClock } from '../../src/base/clock.ts'
 import { createEmulator } from '../../src/emulator/emulator.ts'
 import type { SeedInput } from '../../src/emulator/seed/schema.ts'
 import { tlsPair } from '../fixtures/tls.ts'
-import { headerOf, jsonOf, RawConnection } from '../support/raw-http.ts'
+import { AppServer } from '../support/app-server.ts'
 import { send } from '../support/exact-request.ts'
+import { headerOf, jsonOf, RawConnection } from '../support/raw-http.ts'
 import { answerStatus, createTestReceiver } from './emulator-receiver.ts'
 import { apiKey, ask, controlToken, postJson, stageOf, startStage, testSeed, type Answer } from './emulator-stage.ts'
 
@@ -36,18 +36,15 @@ test('returns 503 in the envelope while the history is created', async () => {
 })
 
 test('fails before the history is created if it cannot listen, and says what to change', async () => {
-  const holder = createServer()
-  await new Promise<void>((resolve) => holder.listen(0, '127.0.0.1', resolve))
-  const { port } = holder.address() as AddressInfo
+  await using holder = await AppServer.start()
   for (const [host, taken, message] of [
-    ['127.0.0.1', port, /EADDRINUSE.*; choose another --port, or stop the process that uses it/],
+    ['127.0.0.1', holder.port, /EADDRINUSE.*; choose another --port, or stop the process that uses it/],
     ['203.0.113.7', 0, /EADDRNOTAVAIL.*; choose another --host: a name/],
     ['no such host', 0, /; choose another --host: a name/],
   ] as const) {
     await using emulator = createEmulator({ seed: longHistory('365d'), listen: { host, port: taken } })
     await expect(emulator.start()).rejects.toThrow(message)
   }
-  await new Promise((resolve) => holder.close(resolve))
 })
 
 test('a failed start frees the port', async () => {
