@@ -108,7 +108,7 @@ describe.skipIf(!hasBrowser)('a hostile page in a signed-in browser (needs Chrom
   })
 
   beforeEach(async () => {
-    stage = await startAdmin({ more: { pages } })
+    stage = await startAdmin({ pages })
     await stage.inbox.accept([arrivalOf(secret)])
     await createDeadLetters(stage.inbox, ['evt_dead'])
     context = await browser.newContext({ locale: 'en-US' })

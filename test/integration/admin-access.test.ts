@@ -71,7 +71,7 @@ const samples = places.filter(({ path }) => ['/metrics', '/api/v1/pause'].includ
 describe('access', () => {
   let stage: Stage
   beforeAll(async () => {
-    stage = await startAdmin({ more: { pages: await createConsolePages('/nowhere/at/all') } })
+    stage = await startAdmin({ pages: await createConsolePages('/nowhere/at/all') })
   })
   afterAll(() => stage[Symbol.asyncDispose]())
 
@@ -159,7 +159,7 @@ describe('access', () => {
 })
 
 test('without a viewer token only the operator token is valid', async () => {
-  await using alone = await startAdmin({ more: { viewerToken: undefined } })
+  await using alone = await startAdmin({ viewerToken: undefined })
   for (const [token, status] of [
     [viewerToken, 401],
     ['undefined', 401],

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { createSessions } from '../../src/admin/sessions.ts'
 import { send as sendExactly } from '../support/exact-request.ts'
-import { adminToken, setUpAdmin, viewerToken, type AppSetup } from './admin-app.ts'
+import { adminToken, setUpAdmin, viewerToken, type AdminOverrides } from './admin-app.ts'
 
 export interface Sent {
   readonly method?: string
@@ -14,8 +14,8 @@ export interface Sent {
 export const tokens = { operator: adminToken, viewer: viewerToken }
 
 /** The admin app on its own port. */
-export async function startAdmin(setup: AppSetup = {}) {
-  const { app, ...rest } = await setUpAdmin(setup)
+export async function startAdmin(overrides: AdminOverrides = {}) {
+  const { app, ...rest } = await setUpAdmin(overrides)
   const answered: { readonly method: string; readonly url: string; readonly status: number }[] = []
   app.on('request', ({ method = '', url = '' }, response) => {
     response.on('finish', () => answered.push({ method, url, status: response.statusCode }))

@@ -2,10 +2,10 @@ import { cp, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { createTestClock } from '../../src/base/clock.ts'
-import { createEmulator, type EmulatorOptions } from '../../src/emulator/emulator.ts'
+import type { EmulatorOptions } from '../../src/emulator/emulator.ts'
 import { createTempDir } from '../support/temp-dir.ts'
 import { createTestReceiver } from './emulator-receiver.ts'
-import { stageOf, startStage, testSeed, type Stage } from './emulator-stage.ts'
+import { startStage, testSeed, type Stage } from './emulator-stage.ts'
 
 const secret = 'whsec_0123456789abcdef'
 const startAt = '2026-01-01T00:00:00.000Z'
@@ -79,11 +79,7 @@ test('R7 a world that lags stops where it is when its clock stops, and restarts 
 test('A58 rejects cursors from before a reset, also after a restart', async () => {
   await using dir = await createTempDir()
   const dataFile = join(dir.path, 'emulator.db')
-  const emulatorOf = async () => {
-    const emulator = createEmulator({ seed: testSeed(), listen: { host: '127.0.0.1', port: 0 }, dataFile })
-    await emulator.start()
-    return stageOf(emulator)
-  }
+  const emulatorOf = () => startStage({ dataFile })
   const list = '/tokens/search?q=a&limit=1'
   const cursorOf = async (stage: Stage) => (await stage.rest(list)).json.meta.next_cursor
   const pageAt = async (stage: Stage, cursor: string) => {

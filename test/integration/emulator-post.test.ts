@@ -160,15 +160,6 @@ describe('the request', () => {
 })
 
 describe('the response', () => {
-  test('its headers are in lower case, repeated ones joined', async () => {
-    const receiver = await answering(
-      'HTTP/1.1 500 No\r\nX-Mixed: A b\r\nSet-Cookie: a=1\r\nset-cookie: b=2\r\nContent-Length: 5\r\n\r\nsorry',
-    )
-    const result = await newPoster().post(receiver.url)
-    expect(result).toMatchObject({ status: 500, failure: 'answered 500', responseExcerpt: 'sorry' })
-    expect(result.responseHeaders).toEqual({ 'x-mixed': 'A b', 'set-cookie': 'a=1, b=2', 'content-length': '5' })
-  })
-
   test.each([
     ['tab\there\u202eand\u0000', 'tab\\u0009here\\u202eand\\u0000'],
     ['', ''],

@@ -7,7 +7,7 @@ import { AppServer } from '../support/app-server.ts'
 import { send } from '../support/exact-request.ts'
 import { headerOf, jsonOf, RawConnection } from '../support/raw-http.ts'
 import { answerStatus, createTestReceiver } from './emulator-receiver.ts'
-import { apiKey, ask, controlToken, postJson, stageOf, startStage, testSeed, type Answer } from './emulator-stage.ts'
+import { apiKey, ask, controlToken, postJson, startStage, testSeed, type Answer } from './emulator-stage.ts'
 
 // Simulating hours of history takes long on a busy machine.
 vi.setConfig({ testTimeout: 300_000 })
@@ -122,9 +122,9 @@ test('if it listens beyond loopback, only URLs of its operator may be private', 
   await using own = await createTestReceiver(answerStatus(200))
   await using foreign = await createTestReceiver(answerStatus(200))
   const endpoints = [{ url: own.url, secret }]
-  await using emulator = createEmulator({ seed: testSeed(), endpoints, listen: { host: '0.0.0.0', port: 0 } })
-  await emulator.start()
-  const { status } = await stageOf(emulator).rest('/webhooks', postJson({ url: foreign.url, events: ['*'] }))
+  await using stage = await startStage({ endpoints, listen: { host: '0.0.0.0', port: 0 } })
+  const { emulator } = stage
+  const { status } = await stage.rest('/webhooks', postJson({ url: foreign.url, events: ['*'] }))
   expect(status).toBe(201)
   emulator.trigger('contract.ownership_changed')
   await emulator.deliveries.idle()
