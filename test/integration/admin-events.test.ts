@@ -87,7 +87,7 @@ test('events are found by ids with any characters', async () => {
   for (const id of odd) {
     const path = `/events/${encodeURIComponent(id)}`
     expect((await get(stage, path)).id).toBe(id)
-    expect((await get(stage, `${path}/raw`)).id).toBe(id)
+    expect(JSON.parse((await stage.call('GET', `${path}/raw`)).text)).toMatchObject({ id })
   }
 })
 
