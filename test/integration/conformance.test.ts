@@ -7,7 +7,7 @@ import { sign } from '../../src/signature/sign.ts'
 import { testSecret } from '../support/app.ts'
 import { AppServer } from '../support/app-server.ts'
 import { effectsHandler } from '../support/ledger.ts'
-import { Sidecar, type SidecarOptions } from '../support/sidecar.ts'
+import { Sidecar } from '../support/sidecar.ts'
 import { startSocketServer } from '../support/socket-server.ts'
 
 /** The second secret of receivers that accept two. */
@@ -32,29 +32,6 @@ function failedScenarios(report: Report): readonly string[] {
   return verdictsOf(report, 'failed').map(({ scenario }) => scenario)
 }
 
-/** Starts a receiver that writes lines such as `evt_1 1 4711 end` to EFFECTS. A restart kills it and reuses its port. */
-async function startRestartable(options: SidecarOptions) {
-  await using stack = new AsyncDisposableStack()
-  const sidecar = stack.use(await Sidecar.start(options))
-  const { port } = new URL(sidecar.url)
-  // The file is read before the first effect.
-  await writeFile(sidecar.effectsFile, '', { flag: 'a' })
-  const control = stack.use(await AppServer.start())
-  control.answer = async () => {
-    await sidecar.kill()
-    await sidecar.start({ INBOX_PORT: port })
-    return { status: 200 }
-  }
-  const call = `fetch('${control.url}').then((answer) => process.exit(answer.ok ? 0 : 1))`
-  const owned = stack.move()
-  return {
-    sidecar,
-    effects: `awk '$4 == "end" { print $1 }' '${sidecar.effectsFile}'`,
-    restart: `'${process.execPath}' -e "${call}"`,
-    [Symbol.asyncDispose]: () => owned.disposeAsync(),
-  }
-}
-
 const ruleCount = Object.values(scenarios).flatMap((cases) => cases.flatMap(({ checks }) => checks)).length
 
 /** A handler that takes longer than the acknowledgement timeout. */
@@ -64,11 +41,23 @@ export default { type: '*', run: (event, ctx) => wait(30_000, undefined, { signa
 `
 
 test('R71 R72 R73 R75 R79 R88 R89 R90 R92 R103 R127 our sidecar passes every rule twice in a row, while a handler takes 30 s', async () => {
-  await using receiver = await startRestartable({
+  await using sidecar = await Sidecar.start({
     env: { INBOX_SECRETS: `${testSecret},${nextSecret}` },
     handlers: { 'effects.mjs': effectsHandler({ busyMs: 5 }), 'slow.mjs': slow },
   })
-  const { sidecar, effects, restart } = receiver
+  const { port } = new URL(sidecar.url)
+  // The file is read before the first effect.
+  await writeFile(sidecar.effectsFile, '', { flag: 'a' })
+  await using control = await AppServer.start()
+  control.answer = async () => {
+    await sidecar.kill()
+    await sidecar.start({ INBOX_PORT: port })
+    return { status: 200 }
+  }
+  // Its lines are such as `evt_1 1 4711 end`.
+  const effects = `awk '$4 == "end" { print $1 }' '${sidecar.effectsFile}'`
+  const call = `fetch('${control.url}').then((answer) => process.exit(answer.ok ? 0 : 1))`
+  const restart = `'${process.execPath}' -e "${call}"`
   const report = await conformance(sidecar.url, null, { nextSecret, effects, restart, many: 200 })
   expect(report.verdicts.filter(({ verdict }) => verdict !== 'passed')).toEqual([])
   expect(report).toMatchObject({ outcome: 'passed', reason: null, passed: ruleCount, failed: 0, notChecked: 0 })

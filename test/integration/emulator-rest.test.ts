@@ -10,16 +10,6 @@ beforeAll(async () => {
 afterAll(() => stage[Symbol.asyncDispose]())
 
 const url = 'https://example.com/hook'
-const addAlert = ({ accounts, accountId }: RestStage) =>
-  accounts.addAlert(accountId, {
-    type: 'whale_buy',
-    network: 'base',
-    address: unseen.evm,
-    threshold: 1e9,
-    webhookUrl: url,
-    label: null,
-  }).alertId
-
 describe('rate limits', () => {
   const rateOf = ({ headers }: Answer) =>
     ['limit', 'remaining', 'reset'].map((name) => Number(headers.get(`x-ratelimit-${name}`)))
@@ -245,7 +235,9 @@ describe('webhooks', () => {
     const { accountId } = stage.accounts.putAccount('other', 'unlimited')
     const key = stage.newKey(undefined, accountId)
     const { webhook_id } = (await register({})).body.data
-    for (const path of [`/v1/webhooks/${webhook_id}`, `/v1/alerts/${addAlert(stage)}`]) {
+    const alert = { type: 'whale_buy', network: 'base', address: unseen.evm, threshold: 1e9, webhook_url: url }
+    const { alert_id } = (await stage.request('/v1/alerts', { body: alert })).body.data
+    for (const path of [`/v1/webhooks/${webhook_id}`, `/v1/alerts/${alert_id}`]) {
       for (const method of ['GET', 'DELETE']) expect((await stage.request(path, { method, key })).status).toBe(404)
     }
     const list = await stage.request('/v1/alerts', { key })
