@@ -73,18 +73,19 @@ describe('P9: a handler that is poisoned by one event', () => {
 
   it('keeps one handler thread, and starts the suspects thread again when needed', async () => {
     await using stage = await stageRunner(['poison', 'steady'])
-    expect(stage.threads()).toEqual(['reader', 'runner', 'writer'])
+    const runners = () => stage.threads().filter((name) => name.startsWith('runner'))
+    expect(runners()).toEqual(['runner'])
     for (const round of [1, 2]) {
       await stage.accept({ id: `guilty ${round}`, data: { deed: 'exit' } }, ...innocents(`round_${round}`))
       await until(() => stage.threads().includes('runner-suspects'), 'a thread for suspects')
       await until(async () => (await stage.run(`guilty ${round}`, 'poison')).state === 'dead', 'the verdict')
       await stage.drained()
       await until(() => !stage.threads().includes('runner-suspects'), 'its end')
-      expect(stage.threads()).toEqual(['reader', 'runner', 'writer'])
+      expect(runners()).toEqual(['runner'])
       expect(stage.replaced).toHaveLength(3 * round)
     }
     await stage.runner.stop(0)
-    expect(stage.threads()).toEqual(['reader', 'writer'])
+    expect(runners()).toEqual([])
   })
 
   it('makes dead letters of all guilty runs, and of no others', async () => {

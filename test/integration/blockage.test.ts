@@ -8,6 +8,8 @@ const loggedBlockages = (stage: RunnerStage, count: number) =>
 
 it('logs the blocking handler during the blockage, and the duration afterwards', async () => {
   await using stage = await stageRunner(['blocking', 'steady'])
+  // Starts the thread for queries, so that the next one is answered during the blockage.
+  await stage.inbox.stats()
   await stage.accept({ id: 'evt_1', data: { blockMs: 800 } })
   await loggedBlockages(stage, 1)
   expect(await stage.run('evt_1', 'blocking')).toMatchObject({ state: 'running' })

@@ -2,7 +2,7 @@ import { describe, expect, it, test } from 'vitest'
 import { createTestClock } from '../../src/base/clock.ts'
 import { Attempt } from '../../src/dispatch/attempt.ts'
 import { handlerDefaults, type HandlerContext } from '../../src/dispatch/define.ts'
-import { type InboxError, RetryableError, TerminalError } from '../../src/base/errors.ts'
+import { type InboxError, RetryableError } from '../../src/base/errors.ts'
 import type { Lease, RunError } from '../../src/inbox/port.ts'
 
 import { silentLogger, type Logger } from '../../src/base/log.ts'
@@ -85,17 +85,12 @@ describe('an attempt', () => {
     }
   })
 
-  it('is a dead letter after its last attempt or a TerminalError', async () => {
+  it('is a dead letter after its last failure', async () => {
     expect(await attemptOf(fail(new Error('x')), { attempt: 19, failed: 8 }).attempt.outcome).toMatchObject({
       kind: 'retry',
     })
     expect(await attemptOf(fail(new Error('x')), { attempt: 10, failed: 9 }).attempt.outcome).toMatchObject({
       kind: 'dead',
-    })
-    const { attempt } = attemptOf(fail(new TerminalError('no such pair')))
-    expect(await attempt.outcome).toMatchObject({
-      kind: 'dead',
-      error: { name: 'handler_terminal', message: 'no such pair' },
     })
   })
 
@@ -121,68 +116,64 @@ describe('an attempt', () => {
   })
 })
 
-describe('an attempt that times out', () => {
-  it('aborts the signal, and is a timeout as soon as the handler ends', async () => {
-    const { clock, startedAt, attempt } = attemptOf((_event, ctx) => untilAborted(ctx))
-    await clock.advance(timeoutMs)
-    const outcome = await attempt.outcome
-    expect(outcome).toMatchObject({ kind: 'retry', endedAt: startedAt + timeoutMs, error: { name: 'handler_timeout' } })
-    expect(outcome).toHaveProperty('error.message', expect.stringContaining('handler h took longer than 1000 ms'))
-    expect(attempt.hasOverrun).toBe(false)
-    expect(clock.nextTimerAt()).toBeNull()
-  })
-
-  it('resolves 5 s later if the handler ignores its signal, and ends with the handler', async () => {
-    const handler = Promise.withResolvers<void>()
-    const { clock, startedAt, attempt } = attemptOf(() => handler.promise)
-    let hasOutcome = false
-    let hasEnded = false
-    void attempt.outcome.then(() => (hasOutcome = true))
-    void attempt.ended.then(() => (hasEnded = true))
-    await clock.advance(timeoutMs + overrunGraceMs - 1)
-    expect(hasOutcome).toBe(false)
-    await clock.advance(1)
-    const endedAt = startedAt + timeoutMs + overrunGraceMs
-    expect(await attempt.outcome).toMatchObject({ kind: 'retry', endedAt, error: { name: 'handler_timeout' } })
-    expect([attempt.hasOverrun, hasEnded]).toEqual([true, false])
-    handler.resolve()
-    await attempt.ended
-  })
-
-  it('aborts a signal that is read only afterwards', async () => {
-    const slow = Promise.withResolvers<void>()
-    const { clock, attempt } = attemptOf(async (_event, ctx) => {
-      await slow.promise
-      seen.push(ctx.signal.aborted, (ctx.signal.reason as InboxError).code)
-    })
-    const seen: unknown[] = []
-    await clock.advance(timeoutMs)
-    slow.resolve()
-    await attempt.ended
-    expect(seen).toEqual([true, 'handler_timeout'])
-  })
+it('an attempt that times out aborts the signal, and is a timeout as soon as the handler ends', async () => {
+  const { clock, startedAt, attempt } = attemptOf((_event, ctx) => untilAborted(ctx))
+  await clock.advance(timeoutMs)
+  const outcome = await attempt.outcome
+  expect(outcome).toMatchObject({ kind: 'retry', endedAt: startedAt + timeoutMs, error: { name: 'handler_timeout' } })
+  expect(outcome).toHaveProperty('error.message', expect.stringContaining('handler h took longer than 1000 ms'))
+  expect(attempt.hasOverrun).toBe(false)
+  expect(clock.nextTimerAt()).toBeNull()
 })
 
-describe('an attempt that is stopped', () => {
-  it('is interrupted if its handler throws or returns', async () => {
-    for (const run of [untilAborted, (ctx: HandlerContext) => untilAborted(ctx).catch(() => {})]) {
-      const { attempt } = attemptOf((_event, ctx) => run(ctx))
-      attempt.stop('shutdown')
-      expect(await attempt.outcome).toBe('interrupted')
-    }
-  })
+it('an attempt that times out resolves 5 s later if the handler ignores its signal, and ends with the handler', async () => {
+  const handler = Promise.withResolvers<void>()
+  const { clock, startedAt, attempt } = attemptOf(() => handler.promise)
+  let hasOutcome = false
+  let hasEnded = false
+  void attempt.outcome.then(() => (hasOutcome = true))
+  void attempt.ended.then(() => (hasEnded = true))
+  await clock.advance(timeoutMs + overrunGraceMs - 1)
+  expect(hasOutcome).toBe(false)
+  await clock.advance(1)
+  const endedAt = startedAt + timeoutMs + overrunGraceMs
+  expect(await attempt.outcome).toMatchObject({ kind: 'retry', endedAt, error: { name: 'handler_timeout' } })
+  expect([attempt.hasOverrun, hasEnded]).toEqual([true, false])
+  handler.resolve()
+  await attempt.ended
+})
 
-  it('can be abandoned, and keeps the first reason', async () => {
-    const stopped = attemptOf(forever)
-    stopped.attempt.stop('shutdown')
-    stopped.attempt.abandon()
-    expect(await stopped.attempt.outcome).toBe('interrupted')
-    expect(stopped.attempt.hasOverrun).toBe(true)
-
-    const late = attemptOf(forever)
-    await late.clock.advance(timeoutMs)
-    late.attempt.stop('shutdown')
-    late.attempt.abandon()
-    expect(await late.attempt.outcome).toMatchObject({ kind: 'retry', error: { name: 'handler_timeout' } })
+it('an attempt that times out aborts a signal that is read only afterwards', async () => {
+  const slow = Promise.withResolvers<void>()
+  const { clock, attempt } = attemptOf(async (_event, ctx) => {
+    await slow.promise
+    seen.push(ctx.signal.aborted, (ctx.signal.reason as InboxError).code)
   })
+  const seen: unknown[] = []
+  await clock.advance(timeoutMs)
+  slow.resolve()
+  await attempt.ended
+  expect(seen).toEqual([true, 'handler_timeout'])
+})
+
+it('an attempt that is stopped is interrupted if its handler throws or returns', async () => {
+  for (const run of [untilAborted, (ctx: HandlerContext) => untilAborted(ctx).catch(() => {})]) {
+    const { attempt } = attemptOf((_event, ctx) => run(ctx))
+    attempt.stop('shutdown')
+    expect(await attempt.outcome).toBe('interrupted')
+  }
+})
+
+it('an attempt that is stopped can be abandoned, and keeps the first reason', async () => {
+  const stopped = attemptOf(forever)
+  stopped.attempt.stop('shutdown')
+  stopped.attempt.abandon()
+  expect(await stopped.attempt.outcome).toBe('interrupted')
+  expect(stopped.attempt.hasOverrun).toBe(true)
+
+  const late = attemptOf(forever)
+  await late.clock.advance(timeoutMs)
+  late.attempt.stop('shutdown')
+  late.attempt.abandon()
+  expect(await late.attempt.outcome).toMatchObject({ kind: 'retry', error: { name: 'handler_timeout' } })
 })

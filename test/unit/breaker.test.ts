@@ -80,11 +80,6 @@ describe('the breaker of a sink', () => {
     expect(stage.sent).toHaveLength(5)
     await stage.pass(1)
     expect(stage.sent).toHaveLength(6)
-    // Twice as long each time.
-    await stage.pass(9_999)
-    expect(stage.sent).toHaveLength(6)
-    await stage.pass(1)
-    expect(stage.sent).toHaveLength(7)
   })
 
   it('sends one item at once when an operator has it tried, and nothing more if that fails', async () => {
@@ -201,64 +196,60 @@ describe('the breaker of a sink', () => {
   }, 30_000)
 })
 
-describe('ctx.pause', () => {
-  it('pauses all items uncharged, and its failure does not count for the breaker', async () => {
-    let isLimited = true
-    const stage = await stageSink(
-      (_items, ctx) => {
-        if (!isLimited) return
-        ctx.pause(30_000)
-        throw new RetryableError('too many', { retryAfterMs: 30_000 })
-      },
-      { concurrency: 1, breaker: { failures: 1 } },
-    )
-    await stage.accept(...numbered(10))
-    expect(stage.sent).toEqual(['evt_1'])
-    isLimited = false
-    await stage.pass(29_999)
-    expect(stage.sent).toHaveLength(1)
-    await stage.pass(1)
-    expect(stage.settled.filter((result) => result === 'h1 done').length).toBeGreaterThanOrEqual(9)
-    expect((await stage.run('evt_2')).attempts).toHaveLength(1)
-  })
-
-  it('pauses for at most an hour, and refuses an invalid time', async () => {
-    const stage = await stageSink((_items, ctx) => ctx.pause(Infinity), { concurrency: 1 })
-    await stage.accept(...numbered(2))
-    await stage.pass(3_599_999)
-    expect(stage.sent).toHaveLength(1)
-    await stage.pass(1)
-    expect(stage.sent).toHaveLength(2)
-    const refused = await stageSink((_items, ctx) => ctx.pause(NaN))
-    await refused.accept({ id: 'evt_1' })
-    expect(refused.settled).toEqual(['h1 dead'])
-  })
+it('ctx.pause pauses all items uncharged, and its failure does not count for the breaker', async () => {
+  let isLimited = true
+  const stage = await stageSink(
+    (_items, ctx) => {
+      if (!isLimited) return
+      ctx.pause(30_000)
+      throw new RetryableError('too many', { retryAfterMs: 30_000 })
+    },
+    { concurrency: 1, breaker: { failures: 1 } },
+  )
+  await stage.accept(...numbered(10))
+  expect(stage.sent).toEqual(['evt_1'])
+  isLimited = false
+  await stage.pass(29_999)
+  expect(stage.sent).toHaveLength(1)
+  await stage.pass(1)
+  expect(stage.settled.filter((result) => result === 'h1 done').length).toBeGreaterThanOrEqual(9)
+  expect((await stage.run('evt_2')).attempts).toHaveLength(1)
 })
 
-describe('the batches of a sink', () => {
-  it.each([1, 5])('keep to its concurrency with %i items, also after a change', async (batch) => {
-    const stage = await stageGated({ batch, concurrency: 2 })
-    await stage.accept(...numbered(100))
-    expect(stage.most()).toBe(2)
-    stage.dispatcher.setConcurrency('h1', 6)
-    await stage.turns()
-    expect(stage.most()).toBe(6)
-    await stage.endUntil(() => stage.settled.length === 100)
-    expect(stage.sent).toHaveLength(100)
-    expect(Math.max(...stage.sends.map(({ size }) => size))).toBe(batch)
-    expect(stage.most()).toBe(6)
-  })
+it('ctx.pause pauses for at most an hour, and refuses an invalid time', async () => {
+  const stage = await stageSink((_items, ctx) => ctx.pause(Infinity), { concurrency: 1 })
+  await stage.accept(...numbered(2))
+  await stage.pass(3_599_999)
+  expect(stage.sent).toHaveLength(1)
+  await stage.pass(1)
+  expect(stage.sent).toHaveLength(2)
+  const refused = await stageSink((_items, ctx) => ctx.pause(NaN))
+  await refused.accept({ id: 'evt_1' })
+  expect(refused.settled).toEqual(['h1 dead'])
+})
 
-  it('start the timeout of an item with its send', async () => {
-    const stage = await stageGated({ batch: 2, concurrency: 1, timeoutMs: 1_000 })
-    await stage.accept({ id: 'evt_1' })
-    await stage.accept({ id: 'evt_2' })
-    await stage.pass(900)
-    stage.sends[0]?.resolve()
-    await stage.turns()
-    expect(stage.sends).toHaveLength(2)
-    await stage.pass(900)
-    await stage.endUntil(() => stage.settled.length === 2)
-    expect(stage.settled).toEqual(['h1 done', 'h1 done'])
-  })
+it.each([1, 5])('the batches of a sink keep to its concurrency with %i items, also after a change', async (batch) => {
+  const stage = await stageGated({ batch, concurrency: 2 })
+  await stage.accept(...numbered(100))
+  expect(stage.most()).toBe(2)
+  stage.dispatcher.setConcurrency('h1', 6)
+  await stage.turns()
+  expect(stage.most()).toBe(6)
+  await stage.endUntil(() => stage.settled.length === 100)
+  expect(stage.sent).toHaveLength(100)
+  expect(Math.max(...stage.sends.map(({ size }) => size))).toBe(batch)
+  expect(stage.most()).toBe(6)
+})
+
+it('the batches of a sink start the timeout of an item with its send', async () => {
+  const stage = await stageGated({ batch: 2, concurrency: 1, timeoutMs: 1_000 })
+  await stage.accept({ id: 'evt_1' })
+  await stage.accept({ id: 'evt_2' })
+  await stage.pass(900)
+  stage.sends[0]?.resolve()
+  await stage.turns()
+  expect(stage.sends).toHaveLength(2)
+  await stage.pass(900)
+  await stage.endUntil(() => stage.settled.length === 2)
+  expect(stage.settled).toEqual(['h1 done', 'h1 done'])
 })

@@ -74,33 +74,31 @@ describe('toMessages', () => {
   })
 })
 
-describe('createPacer', () => {
-  test('keeps all limits over any period', () => {
-    let now = 0
-    const pacer = createPacer(
-      [
-        { count: 2, ms: 100 },
-        { count: 3, ms: 1_000 },
-      ],
-      { now: () => now },
-    )
-    const sentAt: number[] = []
-    while (sentAt.length < 7) {
-      const waitMs = pacer.waitMs()
-      now += waitMs
-      if (waitMs > 0) continue
-      pacer.sent()
-      sentAt.push(now)
-    }
-    expect(sentAt).toEqual([0, 0, 100, 1_000, 1_000, 1_100, 2_000])
-  })
+test('createPacer keeps all limits over any period', () => {
+  let now = 0
+  const pacer = createPacer(
+    [
+      { count: 2, ms: 100 },
+      { count: 3, ms: 1_000 },
+    ],
+    { now: () => now },
+  )
+  const sentAt: number[] = []
+  while (sentAt.length < 7) {
+    const waitMs = pacer.waitMs()
+    now += waitMs
+    if (waitMs > 0) continue
+    pacer.sent()
+    sentAt.push(now)
+  }
+  expect(sentAt).toEqual([0, 0, 100, 1_000, 1_000, 1_100, 2_000])
+})
 
-  test('keeps the longest pause', () => {
-    let now = 0
-    const pacer = createPacer([{ count: 1, ms: 100 }], { now: () => now })
-    pacer.pause(500)
-    pacer.pause(50)
-    now = 400
-    expect(pacer.waitMs()).toBe(100)
-  })
+test('createPacer keeps the longest pause', () => {
+  let now = 0
+  const pacer = createPacer([{ count: 1, ms: 100 }], { now: () => now })
+  pacer.pause(500)
+  pacer.pause(50)
+  now = 400
+  expect(pacer.waitMs()).toBe(100)
 })

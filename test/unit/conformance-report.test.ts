@@ -1,7 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
 import { eventIdsIn } from '../../src/cli/conformance/effects.ts'
-import { accepted, judge } from '../../src/cli/conformance/judge.ts'
 import { toReport, type Verdict } from '../../src/cli/conformance/run.ts'
 import { needsOf, scenarios } from '../../src/cli/conformance/scenarios.ts'
 
@@ -18,19 +17,6 @@ test.each([
   ['unreachable', [unchecked], 'gone'],
 ])('the outcome is %s for %j with the cause of an early end %j', (outcome, some, cut) => {
   expect(toReport(url, some, 1, cut)).toMatchObject({ outcome, url: 'https://hooks.example/in' })
-})
-
-test.each([
-  [302, 'give the final address as --url'],
-  [401, 'give the receiver the same secret as --secret'],
-  [404, 'check the path of --url'],
-  [500, 'read the log of the receiver'],
-  [422, 'answer 2xx to every signed delivery'],
-])('the advice depends on the status of the response: %i', (status, fix) => {
-  const answers = [{ status, failure: null, isLate: false, ms: 1 }]
-  const { verdict, detail } = judge(accepted, { sent: '', answers, timeoutMs: 5_000 })
-  expect(verdict).toBe('failed')
-  expect(detail).toContain(`got: ${status} after 1 ms\nfix: ${fix}`)
 })
 
 test.each([

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { parseAllDocuments } from 'yaml'
 import { settingNames } from '../../src/config/settings.ts'
 import type { Json } from '../support/api-document.ts'
@@ -20,21 +20,19 @@ const namesOf = (list: readonly Json[]) => list.map(({ name }) => name)
 const compose = 'docs/examples/compose-postgres.yaml'
 const kubernetes = 'docs/examples/kubernetes-postgres.yaml'
 
-describe.each([compose, kubernetes])('%s', (file) => {
-  test('sets only known settings, with database and secrets', () => {
+test.each([compose, kubernetes])(
+  '%s sets only known settings, with database and secrets, and holds no secret; docs/cluster.md links to it',
+  (file) => {
     const names = read(file).match(/INBOX_\w+/g) ?? []
     const known: readonly string[] = settingNames
     expect(names.filter((name) => !known.includes(name))).toEqual([])
     expect(names).toEqual(
       expect.arrayContaining(['INBOX_DATABASE_URL', 'INBOX_SECRETS_FILE', 'INBOX_ADMIN_TOKEN_FILE']),
     )
-  })
-
-  test('holds no secret, and docs/cluster.md links to it', () => {
     expect(read(file)).not.toMatch(/postgres:\/\/\w+:(?!\$\{|password@)/)
     expect(read('docs/cluster.md')).toContain(`(${file.replace('docs/', '')})`)
-  })
-})
+  },
+)
 
 test('the compose file mounts its secrets, and gives the inbox time to stop', () => {
   const [file] = documentsOf(compose) as [Json]

@@ -240,26 +240,24 @@ describe('the dispatcher', () => {
   })
 })
 
-describe('a dispatcher for suspects', () => {
-  it('P9: claims and runs suspects only, one at a time over all handlers', async () => {
-    const gate = gatedHandler()
-    const { run } = gate
-    const stage = await stageDispatcher({
-      handlers: [{ run }, { run: (event) => run({ id: `2 ${event.id}` }) }],
-      suspects: true,
-    })
-    await stage.accept(...numbered(3))
-    await stage.inbox.claim({ handlers: ['h1', 'h2'], max: 4, owner: 'dead', suspects: false })
-    await stage.inbox.reap('dead')
-    stage.dispatcher.start()
-    await stage.turns()
-    // A crash of its thread must affect one run only.
-    const { handlers } = await stage.inbox.stats()
-    expect(handlers.reduce((sum, { running }) => sum + running, 0)).toBe(1)
-    await stage.drain(4, gate)
-    await stage.turns()
-    expect(gate.most).toBe(1)
-    expect(gate.started).toHaveLength(4)
-    expect(stage.dispatcher.isIdle).toBe(true)
+it('P9: a dispatcher for suspects claims and runs suspects only, one at a time over all handlers', async () => {
+  const gate = gatedHandler()
+  const { run } = gate
+  const stage = await stageDispatcher({
+    handlers: [{ run }, { run: (event) => run({ id: `2 ${event.id}` }) }],
+    suspects: true,
   })
+  await stage.accept(...numbered(3))
+  await stage.inbox.claim({ handlers: ['h1', 'h2'], max: 4, owner: 'dead', suspects: false })
+  await stage.inbox.reap('dead')
+  stage.dispatcher.start()
+  await stage.turns()
+  // A crash of its thread must affect one run only.
+  const { handlers } = await stage.inbox.stats()
+  expect(handlers.reduce((sum, { running }) => sum + running, 0)).toBe(1)
+  await stage.drain(4, gate)
+  await stage.turns()
+  expect(gate.most).toBe(1)
+  expect(gate.started).toHaveLength(4)
+  expect(stage.dispatcher.isIdle).toBe(true)
 })

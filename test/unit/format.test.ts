@@ -13,34 +13,32 @@ import {
 } from '../../src/dispatch/format.ts'
 import { eventSamples } from '../fixtures/event-samples.ts'
 
-describe('formatUsd', () => {
-  it.each([
-    [12_345.67, '$12,345.67'],
-    [0, '$0.00'],
-    [-0, '$0.00'],
-    [0.5, '$0.50'],
-    [0.1234, '$0.1234'],
-    [0.999999, '$1.00'],
-    [1e-7, '$0.0000001'],
-    [-1.5e-7, '-$0.00000015'],
-    [1e-18, '$0.000000000000000001'],
-    [1e-19, '<$0.000000000000000001'],
-    [1.5e21, '$1.500e+21'],
-    ['12345.67', '$12,345.67'],
-    ['12,345', '$?'],
-    [undefined, '$?'],
-    [Number.NaN, '$?'],
-  ])('%j is %s', (value, expected) => {
-    expect(formatUsd(value)).toBe(expected)
-  })
+it.each([
+  [12_345.67, '$12,345.67'],
+  [0, '$0.00'],
+  [-0, '$0.00'],
+  [0.5, '$0.50'],
+  [0.1234, '$0.1234'],
+  [0.999999, '$1.00'],
+  [1e-7, '$0.0000001'],
+  [-1.5e-7, '-$0.00000015'],
+  [1e-18, '$0.000000000000000001'],
+  [1e-19, '<$0.000000000000000001'],
+  [1.5e21, '$1.500e+21'],
+  ['12345.67', '$12,345.67'],
+  ['12,345', '$?'],
+  [undefined, '$?'],
+  [Number.NaN, '$?'],
+])('formatUsd %j is %s', (value, expected) => {
+  expect(formatUsd(value)).toBe(expected)
+})
 
-  it('shows the sign of a gain on request', () => {
-    expect([
-      formatUsd(5, { sign: 'always' }),
-      formatUsd(-5, { sign: 'always' }),
-      formatUsd(0, { sign: 'always' }),
-    ]).toEqual(['+$5.00', '-$5.00', '$0.00'])
-  })
+it('formatUsd shows the sign of a gain on request', () => {
+  expect([
+    formatUsd(5, { sign: 'always' }),
+    formatUsd(-5, { sign: 'always' }),
+    formatUsd(0, { sign: 'always' }),
+  ]).toEqual(['+$5.00', '-$5.00', '$0.00'])
 })
 
 describe('other pieces', () => {
@@ -157,32 +155,30 @@ describe('formatEvent', () => {
   })
 })
 
-describe('describeEvent', () => {
-  test.each([
-    [20, 49, 'info'],
-    [20, 50, 'warning'],
-    [20, 75, 'critical'],
-    [90, 80, 'info'],
-    [20, 'high', 'info'],
-  ])('R95: a risk from %s to %s is %s', (before, now, severity) => {
-    const { data, ...rest } = eventSamples['token.risk_change']
-    const risk = { previous_risk_score: before, current_risk_score: now }
-    expect(describeEvent({ ...rest, data: { ...data, ...risk } } as AnyEvent).severity).toBe(severity)
-  })
+test.each([
+  [20, 49, 'info'],
+  [20, 50, 'warning'],
+  [20, 75, 'critical'],
+  [90, 80, 'info'],
+  [20, 'high', 'info'],
+])('R95: a risk from %s to %s is %s', (before, now, severity) => {
+  const { data, ...rest } = eventSamples['token.risk_change']
+  const risk = { previous_risk_score: before, current_risk_score: now }
+  expect(describeEvent({ ...rest, data: { ...data, ...risk } } as AnyEvent).severity).toBe(severity)
+})
 
-  test.each([`0x${'0'.repeat(40)}`, '1'.repeat(32)])('R101: the new owner %s renounces ownership', (new_owner) => {
-    const { data, ...rest } = eventSamples['contract.ownership_changed']
-    expect(describeEvent({ ...rest, data })).toMatchObject({ severity: 'warning' })
-    const { severity, title } = describeEvent({ ...rest, data: { ...data, new_owner } })
-    expect(severity).toBe('info')
-    expect(title).toMatch(/^EXMPL owner 0x8617…8070D → .*(0000|1111) \(renounced\)$/)
-  })
+test.each([`0x${'0'.repeat(40)}`, '1'.repeat(32)])('R101: the new owner %s renounces ownership', (new_owner) => {
+  const { data, ...rest } = eventSamples['contract.ownership_changed']
+  expect(describeEvent({ ...rest, data })).toMatchObject({ severity: 'warning' })
+  const { severity, title } = describeEvent({ ...rest, data: { ...data, new_owner } })
+  expect(severity).toBe('info')
+  expect(title).toMatch(/^EXMPL owner 0x8617…8070D → .*(0000|1111) \(renounced\)$/)
+})
 
-  test('R99: keeps addresses in full', () => {
-    expect(describeEvent(eventSamples['contract.honeypot_detected'])).toMatchObject({
-      severity: 'critical',
-      network: 'ethereum',
-      addresses: [['contract', '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359']],
-    })
+test('R99: describeEvent keeps addresses in full', () => {
+  expect(describeEvent(eventSamples['contract.honeypot_detected'])).toMatchObject({
+    severity: 'critical',
+    network: 'ethereum',
+    addresses: [['contract', '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359']],
   })
 })

@@ -177,32 +177,6 @@ test('idle connections are kept for the configured time', async () => {
   expect(await connection.closed()).toBe('end')
 })
 
-test('close ends idle connections at once, lets responses finish, and closes the rest after its grace period', async () => {
-  const held: (() => void)[] = []
-  await using server = await start({
-    handler: (request, response) => {
-      if (request.url === '/held') held.push(() => response.end('late'))
-      else response.end('hello')
-    },
-  })
-  using idle = await RawConnection.open(server.port)
-  await idle.request(get)
-  using waiting = await RawConnection.open(server.port)
-  const answer = waiting.request({ method: 'GET', target: '/held' })
-  using endless = await RawConnection.open(server.port)
-  const none = endless.request({ method: 'GET', target: '/held' })
-  await until(() => held.length === 2, 'both requests are there')
-
-  const closing = server.close(500)
-  expect(server.close(500)).toBe(closing)
-  await idle.closed()
-  held[0]?.()
-  expect((await answer).body.toString()).toBe('late')
-  await expect(none).rejects.toThrow()
-  await closing
-  await expect(RawConnection.open(server.port)).rejects.toMatchObject({ code: 'ECONNREFUSED' })
-})
-
 test('P6 a silent TLS connection is closed within the time for headers', async () => {
   await using dir = await createTempDir()
   await using server = await start({ tls: await tlsIn(dir.path) })

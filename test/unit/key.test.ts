@@ -28,12 +28,10 @@ const good = { network: 'ethereum', wallet_address: evm }
 test.each<[string, string, Record<string, unknown>]>([
   ['its type is not known', 'nft.minted', { ...good, token_address: evm }],
   ['its type only begins like a known one', 'wallets.large_trade', good],
-  ['its network is missing', 'wallet.large_trade', { wallet_address: evm }],
   ['its network is empty', 'wallet.large_trade', { ...good, network: '' }],
   ['its network holds a colon', 'wallet.large_trade', { ...good, network: 'ethereum:0xabc' }],
   ['its network is no text', 'wallet.large_trade', { ...good, network: ['ethereum'] }],
   ['its address is missing', 'wallet.large_trade', { network: 'ethereum' }],
-  ['its address is null', 'wallet.large_trade', { ...good, wallet_address: null }],
   ['it has the address of another family', 'wallet.large_trade', { network: 'ethereum', token_address: evm }],
   ['its address is ill-formed', 'wallet.large_trade', { ...good, wallet_address: '\ud800' }],
   ['its address is very long', 'wallet.large_trade', { ...good, wallet_address: 'a'.repeat(129) }],

@@ -203,20 +203,21 @@ describe('request bodies, in zod and in the document', () => {
   })
 })
 
-describe('the AsyncAPI document', () => {
-  const messageOf = (type: string) => resolve(asyncapi, asyncapi['channels'].webhook.messages[type])
-  const problemsAt = createJudge(asyncapi)
+const messageOf = (type: string) => resolve(asyncapi, asyncapi['channels'].webhook.messages[type])
+const problemsAt = createJudge(asyncapi)
 
-  test('R3 R78 has one operation, an HTTP POST of all types to a webhook', () => {
-    const { sendEvent, ...others } = asyncapi['operations']
-    expect(others).toEqual({})
-    expect([sendEvent.action, sendEvent.bindings.http.method]).toEqual(['send', 'POST'])
-    expect(sendEvent.channel.$ref).toBe('#/channels/webhook')
-    const sent = sendEvent.messages.map((message: Json) => resolve(asyncapi, resolve(asyncapi, message))['name'])
-    expect(sent).toEqual(eventTypes)
-  })
+test('R3 R78 the AsyncAPI document has one operation, an HTTP POST of all types to a webhook', () => {
+  const { sendEvent, ...others } = asyncapi['operations']
+  expect(others).toEqual({})
+  expect([sendEvent.action, sendEvent.bindings.http.method]).toEqual(['send', 'POST'])
+  expect(sendEvent.channel.$ref).toBe('#/channels/webhook')
+  const sent = sendEvent.messages.map((message: Json) => resolve(asyncapi, resolve(asyncapi, message))['name'])
+  expect(sent).toEqual(eventTypes)
+})
 
-  test.each(eventTypes)('R71 R72 R92 %s has a signed example that the receiver accepts', (type) => {
+test.each(eventTypes)(
+  'R71 R72 R92 the AsyncAPI document: %s has a signed example that the receiver accepts',
+  (type) => {
     const { headers, payload, examples } = messageOf(type)
     const [example] = examples
     expect(problemsAt(headers, example.headers)).toEqual([])
@@ -225,5 +226,5 @@ describe('the AsyncAPI document', () => {
     expect(problemsAt(payload, { ...example.payload, data: {} })).not.toEqual([])
     expect(problemsAt(headers, { ...example.headers, 'X-Service-Signature': 'sha256=00' })).not.toEqual([])
     expect(problemsAt(headers, { 'Content-Type': 'application/json' })).not.toEqual([])
-  })
-})
+  },
+)

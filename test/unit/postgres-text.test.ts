@@ -15,9 +15,6 @@ const bytesOf = (text: string) => Buffer.from(text, 'utf8')
 
 test('converts any text back', () => {
   fc.assert(fc.property(texts, (text) => fromStored(toStored(text)) === text))
-  for (const text of ['', '\0', '\u0001', '\0\u0001', '\u0001\0', '\u0001\u0001', '\u0001\u0002', '\u0002']) {
-    expect(fromStored(toStored(text))).toBe(text)
-  }
 })
 
 test('converts all texts of JSON and of parameters, and no other values', () => {

@@ -176,15 +176,6 @@ test.each([
   expect(await inbox.subscription()).toMatchObject({ state: 'registered', answer: expect.stringContaining('true') })
 })
 
-test.each([false, true])('R62 one of ten concurrent attempts registers (force: %s)', async (force) => {
-  const { calls, attempt, kind } = await setUp()
-  if (force) await attempt({ wanted: other })
-  const before = calls.length
-  const kinds = await Promise.all(Array.from({ length: 10 }, () => kind({ force })))
-  expect(calls.length - before).toBe(1)
-  expect(kinds.toSorted()).toEqual([...Array<string>(9).fill('in_flight'), 'registered'])
-})
-
 test.each([
   [400, 'refused', 'registered', 2],
   [201, 'registered', 'unchanged', 1],

@@ -1,6 +1,12 @@
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
-import { retryPeriodMs, outlookAfter, retryDelaysMs, type Span } from '../../src/base/retry-schedule.ts'
+import { expect, test } from 'vitest'
+import {
+  retryPeriodMs,
+  outlookAfter,
+  retryDelaysMs,
+  type DowntimeOutlook,
+  type Span,
+} from '../../src/base/retry-schedule.ts'
 
 const minute = 60_000
 const hour = 60 * minute
@@ -20,68 +26,61 @@ function gapsOf(steps: readonly { readonly after: number; readonly length: numbe
   })
 }
 
-describe('outlookAfter', () => {
-  test('loses nothing after a gap of a minute', () => {
-    expect(outlookAfter({ from: 0, to: minute - 1 })).toEqual({ retriedUntil: 2 * minute - 1 + 30_000, lost: null })
-  })
+const delaysMs = retryDelaysMs.reduce((sum, delay) => sum + delay, 0)
+const short = { from: 12 * hour, to: 12 * hour + minute }
+const lostFrom = short.from - retryPeriodMs
 
-  test('loses nothing after a gap of two hours; the last retry arrives two hours later', () => {
-    expect(outlookAfter({ from: 0, to: 2 * hour })).toEqual({ retriedUntil: 4 * hour + 30_000, lost: null })
-  })
+test.each<[string, Span, Span[], DowntimeOutlook]>([
+  ['a minute', { from: 0, to: minute - 1 }, [], { retriedUntil: 2 * minute - 1 + 30_000, lost: null }],
+  ['two hours', { from: 0, to: 2 * hour }, [], { retriedUntil: 4 * hour + 30_000, lost: null }],
+  [
+    'a day',
+    { from: 0, to: 24 * hour },
+    [],
+    { retriedUntil: 32 * hour + 30_000, lost: { from: 0, to: 24 * hour - delaysMs } },
+  ],
+  [
+    'eight hours after a gap of eight hours',
+    { from: 8 * hour + 5 * minute, to: 16 * hour + 5 * minute },
+    [{ from: 0, to: 8 * hour }],
+    { retriedUntil: 24 * hour + 5 * minute + 30_000, lost: { from: 0, to: 5 * hour + 29 * minute } },
+  ],
+  [
+    'a minute in which the last attempts of a gap of eight hours fall',
+    short,
+    [{ from: 0, to: 8 * hour }],
+    { ...outlookAfter(short), lost: { from: lostFrom, to: lostFrom + minute + 30_000 } },
+  ],
+  [
+    'ten hours, a day after another gap',
+    { from: 34 * hour, to: 44 * hour },
+    [{ from: 0, to: 10 * hour }],
+    outlookAfter({ from: 34 * hour, to: 44 * hour }),
+  ],
+])('the outlook after a gap of %s', (_what, gap, before, outlook) => {
+  expect(outlookAfter(gap, before)).toEqual(outlook)
+})
 
-  test('loses events that were first sent early in a gap of a day', () => {
-    const delaysMs = retryDelaysMs.reduce((sum, delay) => sum + delay, 0)
-    expect(outlookAfter({ from: 0, to: 24 * hour })).toEqual({
-      retriedUntil: 32 * hour + 30_000,
-      lost: { from: 0, to: 24 * hour - delaysMs },
-    })
+test('the outlook is right for every event and any gaps', () => {
+  const step = fc.record({
+    after: fc.integer({ min: 1, max: 3 * hour }),
+    length: fc.oneof(fc.integer({ min: 1, max: 10 * minute }), fc.integer({ min: 1, max: 24 * hour })),
   })
-
-  test('loses early events of the first of two gaps of eight hours', () => {
-    const before = { from: 0, to: 8 * hour }
-    const gap = { from: 8 * hour + 5 * minute, to: 16 * hour + 5 * minute }
-    expect(outlookAfter(before).lost).toBeNull()
-    expect(outlookAfter(gap, [before])).toEqual({
-      retriedUntil: 24 * hour + 5 * minute + 30_000,
-      lost: { from: 0, to: 5 * hour + 29 * minute },
-    })
-  })
-
-  test('loses events whose last attempt falls into a short gap after a gap of eight hours', () => {
-    const gap = { from: 12 * hour, to: 12 * hour + minute }
-    const lostFrom = gap.from - retryPeriodMs
-    expect(outlookAfter(gap, [{ from: 0, to: 8 * hour }]).lost).toEqual({
-      from: lostFrom,
-      to: lostFrom + minute + 30_000,
-    })
-  })
-
-  test('ignores a gap that ended a day earlier', () => {
-    const gap = { from: 34 * hour, to: 44 * hour }
-    expect(outlookAfter(gap, [{ from: 0, to: 10 * hour }])).toEqual(outlookAfter(gap))
-  })
-
-  test('is right for every event and any gaps', () => {
-    const step = fc.record({
-      after: fc.integer({ min: 1, max: 3 * hour }),
-      length: fc.oneof(fc.integer({ min: 1, max: 10 * minute }), fc.integer({ min: 1, max: 24 * hour })),
-    })
-    const steps = fc.array(step, { minLength: 1, maxLength: 6 })
-    const sent = fc.record({ in: fc.nat(5), at: fc.double({ min: 0, max: 1, noNaN: true }) })
-    fc.assert(
-      fc.property(steps, sent, fc.integer({ min: 0, max: 5_000 }), (given, first, failureMs) => {
-        const gaps = gapsOf(given)
-        const { from, to } = gaps[first.in % gaps.length]!
-        const sentAt = from + Math.floor(first.at * (to - from - 1))
-        const indexAt = (at: number) => gaps.findIndex((gap) => at >= gap.from && at < gap.to)
-        const attempts = attemptsOf(sentAt, failureMs)
-        const received = attempts.findIndex((at) => indexAt(at) < 0)
-        const last = indexAt(attempts.at(received < 0 ? -1 : received - 1)!)
-        const { retriedUntil, lost } = outlookAfter(gaps[last]!, gaps.slice(0, last))
-        if (received < 0) expect(lost !== null && sentAt >= lost.from && sentAt < lost.to).toBe(true)
-        else expect(attempts[received]).toBeLessThanOrEqual(retriedUntil)
-      }),
-      { numRuns: 1_000 },
-    )
-  })
+  const steps = fc.array(step, { minLength: 1, maxLength: 6 })
+  const sent = fc.record({ in: fc.nat(5), at: fc.double({ min: 0, max: 1, noNaN: true }) })
+  fc.assert(
+    fc.property(steps, sent, fc.integer({ min: 0, max: 5_000 }), (given, first, failureMs) => {
+      const gaps = gapsOf(given)
+      const { from, to } = gaps[first.in % gaps.length]!
+      const sentAt = from + Math.floor(first.at * (to - from - 1))
+      const indexAt = (at: number) => gaps.findIndex((gap) => at >= gap.from && at < gap.to)
+      const attempts = attemptsOf(sentAt, failureMs)
+      const received = attempts.findIndex((at) => indexAt(at) < 0)
+      const last = indexAt(attempts.at(received < 0 ? -1 : received - 1)!)
+      const { retriedUntil, lost } = outlookAfter(gaps[last]!, gaps.slice(0, last))
+      if (received < 0) expect(lost !== null && sentAt >= lost.from && sentAt < lost.to).toBe(true)
+      else expect(attempts[received]).toBeLessThanOrEqual(retriedUntil)
+    }),
+    { numRuns: 1_000 },
+  )
 })

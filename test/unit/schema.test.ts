@@ -174,28 +174,26 @@ describe('envelope', () => {
   })
 })
 
-describe('enumerations', () => {
-  it.each([
-    ['token.risk_change', 'risk_level'],
-    ['contract.honeypot_detected', 'honeypot_type'],
-    ['wallet.large_trade', 'trade_type'],
-    ['token.new_listing', 'dex'],
-    ['token.new_listing', 'network'],
-  ] as const)('R103 A36 A37 A38: %s accepts any string as %s', (type, field) => {
-    const event = { ...eventSamples[type], data: { ...eventSamples[type].data, [field]: 'never seen before' } }
-    expect(passesZod(event)).toBe(true)
-    expect(passesJson(type, event)).toBe(true)
-  })
+it.each([
+  ['token.risk_change', 'risk_level'],
+  ['contract.honeypot_detected', 'honeypot_type'],
+  ['wallet.large_trade', 'trade_type'],
+  ['token.new_listing', 'dex'],
+  ['token.new_listing', 'network'],
+] as const)('R103 A36 A37 A38: %s accepts any string as %s', (type, field) => {
+  const event = { ...eventSamples[type], data: { ...eventSamples[type].data, [field]: 'never seen before' } }
+  expect(passesZod(event)).toBe(true)
+  expect(passesJson(type, event)).toBe(true)
+})
 
-  it('R104: alert_type is price_above or price_below and nothing else', () => {
-    const sample = eventSamples['token.price_alert']
-    for (const [alert_type, verdict] of [
-      ['price_above', true],
-      ['price_below', true],
-      ['volume_spike', false],
-    ]) {
-      const event = { ...sample, data: { ...sample.data, alert_type } }
-      expect([passesZod(event), passesJson('token.price_alert', event)]).toEqual([verdict, verdict])
-    }
-  })
+it('R104: alert_type is price_above or price_below and nothing else', () => {
+  const sample = eventSamples['token.price_alert']
+  for (const [alert_type, verdict] of [
+    ['price_above', true],
+    ['price_below', true],
+    ['volume_spike', false],
+  ]) {
+    const event = { ...sample, data: { ...sample.data, alert_type } }
+    expect([passesZod(event), passesJson('token.price_alert', event)]).toEqual([verdict, verdict])
+  }
 })

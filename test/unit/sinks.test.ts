@@ -112,10 +112,7 @@ describe('sinks of the settings', () => {
       phone: { kind: 'telegram', token: 'hush', chatId: 'here' },
       pager: { kind: 'pagerduty', routingKey: 'hush', minSeverity: 'high' },
       cache: { kind: 'redis', url: 'redis://user:hu/sh@cache.example:6379' },
-      other: { kind: 'redis', url: 'redis://user:12/hush@cache.example:6379' },
       db: { kind: 'sql', url: 'postgres://user:12/hush@db.example/inbox' },
-      bare: { kind: 'kafka' },
-      late: { ...app, timeoutMs: 'hush' },
     }
     const routes = [
       { types: 'wallet.*', to: 'dask' },
@@ -146,10 +143,7 @@ describe('sinks of the settings', () => {
       'sinks.pager.routingKey: expected the 32 characters of an integration key',
       'sinks.pager.minSeverity: expected one of "info"|"warning"|"critical"',
       'sinks.cache.url: expected redis://host:port or rediss://host:port, with percent-encoded user and password if needed',
-      'sinks.other.url: expected redis://host:port or rediss://host:port, with percent-encoded user and password if needed',
       'sinks.db.url: expected postgres://host:port/database, with percent-encoded user and password if needed, or sqlite:./path/to.db',
-      'sinks.bare.brokers is required',
-      'sinks.late.timeoutMs: expected number, received string',
       'routes[0].to: there is no sink "dask" (did you mean desk?)',
       'routes[1]: unknown option `type` (did you mean types?)',
       `routes[2].types.0: ${types}`,

@@ -1,4 +1,4 @@
-import { createHash, createHmac, createSecretKey } from 'node:crypto'
+import { createHmac, createSecretKey } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { explainSource } from '../../src/sources/explain.ts'
 import { providerNames } from '../../src/sources/providers/index.ts'
@@ -33,24 +33,22 @@ test('shows the signed bytes without the body, and no signature', async () => {
   ])
 })
 
-describe('headers', () => {
-  test.each([
-    ['alchemy', 'X-Alchemy-Signature', [], 'missing', 'x-alchemy-signature is missing, empty or without a signature'],
-    ['github', 'X-Hub-Signature-256', ['a', 'b'], 'repeated', 'x-hub-signature-256 is there more than once'],
-    ['github', 'X-Hub-Signature-256', ['sha256=0'], 'malformed', 'the form sha256=<hmac-sha256 in hex>'],
-    ['quicknode', 'X-Qn-Timestamp', ['now'], 'malformed', 'x-qn-timestamp must be a time in s'],
-    ['quicknode', 'X-Qn-Nonce', [], 'missing', 'x-qn-nonce is missing'],
-    ['coinbase-cdp', 'x-event-id', [], 'missing', 'x-event-id is missing'],
-    ['standard-webhooks', 'webhook-id', [], 'missing', 'webhook-id is missing'],
-    ['circle', 'X-Circle-Key-Id', ['other'], 'unknown_key', 'no public key other'],
-    ['fireblocks', 'Fireblocks-Webhook-Signature', ['a.b.c'], 'malformed', 'a detached JWS with RS512'],
-  ] as const)('%s with %s: %j is %s', async (provider, name, values, code, message) => {
-    const vector = vectorOf(provider)
-    const { [name]: _changed, ...others } = vector.headers
-    const headers = [...Object.entries(others).flat(), ...values.flatMap((value) => [name, value])]
-    const explanation = await explainHeaders(vector, headers)
-    expect(explanation).toMatchObject({ code, message: expect.stringContaining(message) as string })
-  })
+test.each([
+  ['alchemy', 'X-Alchemy-Signature', [], 'missing', 'x-alchemy-signature is missing, empty or without a signature'],
+  ['github', 'X-Hub-Signature-256', ['a', 'b'], 'repeated', 'x-hub-signature-256 is there more than once'],
+  ['github', 'X-Hub-Signature-256', ['sha256=0'], 'malformed', 'the form sha256=<hmac-sha256 in hex>'],
+  ['quicknode', 'X-Qn-Timestamp', ['now'], 'malformed', 'x-qn-timestamp must be a time in s'],
+  ['quicknode', 'X-Qn-Nonce', [], 'missing', 'x-qn-nonce is missing'],
+  ['coinbase-cdp', 'x-event-id', [], 'missing', 'x-event-id is missing'],
+  ['standard-webhooks', 'webhook-id', [], 'missing', 'webhook-id is missing'],
+  ['circle', 'X-Circle-Key-Id', ['other'], 'unknown_key', 'no public key other'],
+  ['fireblocks', 'Fireblocks-Webhook-Signature', ['a.b.c'], 'malformed', 'a detached JWS with RS512'],
+] as const)('%s with %s: %j is %s', async (provider, name, values, code, message) => {
+  const vector = vectorOf(provider)
+  const { [name]: _changed, ...others } = vector.headers
+  const headers = [...Object.entries(others).flat(), ...values.flatMap((value) => [name, value])]
+  const explanation = await explainHeaders(vector, headers)
+  expect(explanation).toMatchObject({ code, message: expect.stringContaining(message) as string })
 })
 
 test('an old signature is rejected or accepted with its age', async () => {
@@ -88,24 +86,15 @@ describe('near misses', () => {
     ],
     keys: null,
   }
-  const hmac = (text: string, key: string | Buffer = secret, hash = 'sha256') =>
-    createHmac(hash, key).update(text).digest('hex')
+  const hmac = (text: string, key = secret, hash = 'sha256') => createHmac(hash, key).update(text).digest('hex')
   const signed = `1769868202.${raw.toString()}`
 
   test.each([
     ['body_newline', hmac(signed.trimEnd())],
-    ['body_json', hmac('1769868202.{"id": "evt_1"}')],
     ['other_template', hmac(raw.toString())],
     ['other_template', hmac(`${raw.toString()}1769868202`)],
     ['secret_whitespace', hmac(signed, `${secret}\n`)],
-    ['secret_encoding', hmac(signed, Buffer.from(secret, 'base64'))],
     ['other_hash', hmac(signed, secret, 'sha512')],
-    [
-      'not_hmac',
-      createHash('sha256')
-        .update(secret + signed)
-        .digest('hex'),
-    ],
   ])('finds %s', async (code, signature) => {
     const headers = ['x-signature', signature, 'x-timestamp', '1769868202']
     const explanation = await explainSource(source, { headers, raw, now: 1_769_868_202_000 })

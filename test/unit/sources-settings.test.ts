@@ -21,51 +21,21 @@ const desk = {
   key: ['body.network', 'body.address'],
 }
 
+const verifying = (change: object) => ({ ...desk, verify: { ...desk.verify, ...change } })
+const fireblocks = { provider: 'fireblocks', path: '/a' }
+const pathRule = '.path must be a path such as /hooks/alchemy'
+const secretsRule = '.secrets must be a text, { env } or { file }, or an object of these by label'
+const nameRule = ' must have a name of a-z, 0-9 and "-" that begins with a letter, at most 40 characters'
+
 const problemsOf = (entry: unknown) => resolveSources({ tested: entry }, ['/webhooks', '/healthz']).problems
 
 describe('resolveSources', () => {
-  test('a provider gives all but path and secrets', () => {
-    const { sources, problems } = resolveSources({ alchemy }, [])
-    expect(problems).toEqual([])
-    expect(sources).toMatchObject([
-      {
-        name: 'alchemy',
-        path: '/hooks/alchemy',
-        provider: 'alchemy',
-        id: 'body.id',
-        type: 'body.type',
-        rejectsOld: false,
-        secretOrigins: { 'secret-1': secret },
-        keyEndpoint: null,
-        ackLimitMs: 5_000,
-      },
-    ])
-  })
-
-  test('own settings describe a sender', () => {
-    const { sources, problems } = resolveSources({ desk }, [])
-    expect(problems).toEqual([])
-    expect(sources).toMatchObject([
-      {
-        provider: null,
-        verify: [{ scheme: 'hmac-sha256', header: 'x-signature', timestamp: { from: { header: 'x-timestamp' } } }],
-        rejectsOld: true,
-        id: 'body.id',
-        type: 'body.event',
-        createdAt: 'body.time',
-        key: ['body.network', 'body.address'],
-        secretOrigins: { 'secret-1': { env: 'DESK_SECRET' } },
-      },
-    ])
-  })
-
-  test('a timestamp without tolerance is recorded only', () => {
+  test('a timestamp with tolerance rejects old deliveries; one without is recorded only', () => {
     const { header, unit } = desk.verify.timestamp
-    const { sources } = resolveSources(
-      { desk: { ...desk, verify: { ...desk.verify, timestamp: { header, unit } } } },
-      [],
-    )
-    expect(sources).toMatchObject([{ rejectsOld: false }])
+    const recording = { ...verifying({ timestamp: { header, unit } }), path: '/b' }
+    const { sources, problems } = resolveSources({ desk, recording }, [])
+    expect(problems).toEqual([])
+    expect(sources).toMatchObject([{ rejectsOld: true }, { rejectsOld: false }])
   })
 
   test('settings override what a provider reads from the body', () => {
@@ -96,8 +66,8 @@ describe('resolveSources', () => {
   })
 
   test.each([
-    ['Desk', ' must have a name of a-z, 0-9 and "-" that begins with a letter, at most 40 characters'],
-    ['d'.repeat(41), ' must have a name of a-z, 0-9 and "-" that begins with a letter, at most 40 characters'],
+    ['Desk', nameRule],
+    ['d'.repeat(41), nameRule],
     ['default', ' must have another name: the INBOX_ settings describe the source `default`'],
   ])('the name %s is rejected', (name, problem) => {
     expect(resolveSources({ [name]: alchemy }, []).problems).toEqual([`sources.${name}${problem}`])
@@ -117,10 +87,10 @@ describe('resolveSources', () => {
 
   test.each([
     [undefined, ' must be an object with path and provider or verify'],
-    [{ ...alchemy, path: 'hooks' }, '.path must be a path such as /hooks/alchemy'],
-    [{ ...alchemy, path: '/hooks/:id' }, '.path must be a path such as /hooks/alchemy'],
-    [{ ...alchemy, path: '/hooks?a=1' }, '.path must be a path such as /hooks/alchemy'],
-    [{ provider: 'alchemy', secrets: secret }, '.path must be a path such as /hooks/alchemy'],
+    [{ ...alchemy, path: 'hooks' }, pathRule],
+    [{ ...alchemy, path: '/hooks/:id' }, pathRule],
+    [{ ...alchemy, path: '/hooks?a=1' }, pathRule],
+    [{ provider: 'alchemy', secrets: secret }, pathRule],
     [{ ...alchemy, pth: '/' }, '.pth is not an option (did you mean path?)'],
     [
       { ...alchemy, provider: 'alchmy' },
@@ -130,38 +100,20 @@ describe('resolveSources', () => {
     [{ path: '/a', secrets: secret }, ' must have a provider or verify'],
     [{ ...desk, provider: 'alchemy' }, '.verify must not be set with a provider'],
     [{ provider: 'alchemy', path: '/a' }, '.secrets must be a text, { env } or { file }'],
-    [{ ...alchemy, secrets: {} }, '.secrets must be a text, { env } or { file }, or an object of these by label'],
-    [{ ...alchemy, secrets: 7 }, '.secrets must be a text, { env } or { file }, or an object of these by label'],
-    [
-      { ...alchemy, secrets: { env: 'A', file: 'b' } },
-      '.secrets must be a text, { env } or { file }, or an object of these by label',
-    ],
-    [
-      { ...alchemy, secrets: { New: secret } },
-      '.secrets must be a text, { env } or { file }, or an object of these by label',
-    ],
-    [
-      { ...alchemy, secrets: { flie: '/run/secrets/alchemy' } },
-      '.secrets must be a text, { env } or { file }, or an object of these by label: flie is a label (did you mean file?)',
-    ],
-    [
-      { ...alchemy, secrets: { evn: 'ALCHEMY_SECRET' } },
-      '.secrets must be a text, { env } or { file }, or an object of these by label: evn is a label (did you mean env?)',
-    ],
+    [{ ...alchemy, secrets: {} }, secretsRule],
+    [{ ...alchemy, secrets: 7 }, secretsRule],
+    [{ ...alchemy, secrets: { env: 'A', file: 'b' } }, secretsRule],
+    [{ ...alchemy, secrets: { New: secret } }, secretsRule],
+    [{ ...alchemy, secrets: { flie: '/run/secrets/alchemy' } }, `${secretsRule}: flie is a label (did you mean file?)`],
+    [{ ...alchemy, secrets: { evn: 'ALCHEMY_SECRET' } }, `${secretsRule}: evn is a label (did you mean env?)`],
     [{ ...alchemy, secrets: '' }, '.secrets must not be empty'],
     [{ ...alchemy, secrets: { env: '' } }, '.secrets.env must not be empty'],
     [{ ...alchemy, keys: {} }, '.keys must not be set: this source has no fetched keys'],
     [{ provider: 'circle', path: '/a' }, '.keys.apiKey must be a text, { env } or { file }'],
-    [{ provider: 'fireblocks', path: '/a', secrets: secret }, '.secrets must not be set: the public keys are fetched'],
-    [{ provider: 'fireblocks', path: '/a', keys: { url: 'http://a/' } }, '.keys.url must be an https URL'],
-    [
-      { provider: 'fireblocks', path: '/a', keys: { url: 'https://me@a/' } },
-      '.keys.url must have no user name: set keys.apiKey',
-    ],
-    [
-      { provider: 'fireblocks', path: '/a', keys: { urls: 'https://a/' } },
-      '.keys.urls is not an option (did you mean url?)',
-    ],
+    [{ ...fireblocks, secrets: secret }, '.secrets must not be set: the public keys are fetched'],
+    [{ ...fireblocks, keys: { url: 'http://a/' } }, '.keys.url must be an https URL'],
+    [{ ...fireblocks, keys: { url: 'https://me@a/' } }, '.keys.url must have no user name: set keys.apiKey'],
+    [{ ...fireblocks, keys: { urls: 'https://a/' } }, '.keys.urls is not an option (did you mean url?)'],
     [{ provider: 'circle', path: '/a', keys: { apiKey: 'k', url: 'https://a/' } }, '.keys.url must contain {keyId}'],
     [{ ...alchemy, id: 'id' }, '.id must be body.<path> or header.<name>, for example body.id'],
     [{ ...alchemy, key: ['network'] }, '.key.0 must be body.<path> or header.<name>, for example body.id'],
@@ -169,36 +121,21 @@ describe('resolveSources', () => {
       { ...alchemy, id: 'header.x-id' },
       '.id must be in the body, or in a signed header that text in verify.signed separates from other values',
     ],
+    [verifying({ scheme: 'hmac' }), '.verify.scheme must be hmac-sha256, secret, keccak256 or ed25519'],
+    [verifying({ encodng: 'hex' }), '.verify.encodng is not an option (did you mean encoding?)'],
+    [verifying({ signed: '{timestamp}' }), '.verify.signed must contain {body} or {bodyDigest}'],
+    [verifying({ signed: '{body}' }), '.verify.signed must contain {timestamp}: otherwise anyone could change it'],
+    [verifying({ timestamp: undefined }), '.verify.timestamp must be set, because verify.signed contains {timestamp}'],
     [
-      { ...desk, verify: { ...desk.verify, scheme: 'hmac' } },
-      '.verify.scheme must be hmac-sha256, secret, keccak256 or ed25519',
-    ],
-    [
-      { ...desk, verify: { ...desk.verify, encodng: 'hex' } },
-      '.verify.encodng is not an option (did you mean encoding?)',
-    ],
-    [
-      { ...desk, verify: { ...desk.verify, signed: '{timestamp}' } },
-      '.verify.signed must contain {body} or {bodyDigest}',
-    ],
-    [
-      { ...desk, verify: { ...desk.verify, signed: '{body}' } },
-      '.verify.signed must contain {timestamp}: otherwise anyone could change it',
-    ],
-    [
-      { ...desk, verify: { ...desk.verify, timestamp: undefined } },
-      '.verify.timestamp must be set, because verify.signed contains {timestamp}',
-    ],
-    [
-      { ...desk, verify: { ...desk.verify, signed: '{item.t}{timestamp}{body}' } },
+      verifying({ signed: '{item.t}{timestamp}{body}' }),
       '.verify.signed must not contain {item.<name>} or {signedHeaders}: the header is one signature',
     ],
     [
-      { ...desk, verify: { ...desk.verify, signed: '{timestamp}.{header.x-signature}.{body}' } },
+      verifying({ signed: '{timestamp}.{header.x-signature}.{body}' }),
       '.verify.signed must not contain {header.x-signature}: it holds the signature',
     ],
     [
-      { ...desk, verify: { ...desk.verify, timestamp: { header: 'x-signature', unit: 's' } } },
+      verifying({ timestamp: { header: 'x-signature', unit: 's' } }),
       '.verify.timestamp.header must be another header than .verify.header',
     ],
     [

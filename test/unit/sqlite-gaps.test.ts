@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { createTestClock } from '../../src/base/clock.ts'
 import { backupDatabase, restoreDatabase } from '../../src/inbox/sqlite/backup.ts'
 import { createLocalSqliteInbox } from '../../src/inbox/sqlite/local.ts'
@@ -96,49 +96,47 @@ test('records a gap for a process that stood still over a minute', async () => {
   await inbox.close()
 })
 
-describe('a restored database', () => {
-  test('loses events since the backup; the sender retries those until the start', async () => {
-    await using it = await stage()
-    await it.clock.advance(hour)
-    await it.inbox().accept([anEvent('kept', { receivedAt: it.clock.now() })])
-    await backupDatabase(it.file, it.at('backup.db'))
-    const from = it.clock.now()
-    await it.clock.advance(hour)
-    await it.inbox().accept([anEvent('gone', { receivedAt: it.clock.now() })])
-    await it.restore(it.at('backup.db'), hour)
-    const to = it.clock.now()
-    const restored = { from, to, kind: 'restored', retriedUntil: null, lost: { from, to }, acknowledgedAt: null }
-    expect(await it.inbox().gaps()).toMatchObject([restored])
-    expect(await it.inbox().stats()).toMatchObject({ missingSeqs: 1 })
+test('a restored database loses events since the backup; the sender retries those until the start', async () => {
+  await using it = await stage()
+  await it.clock.advance(hour)
+  await it.inbox().accept([anEvent('kept', { receivedAt: it.clock.now() })])
+  await backupDatabase(it.file, it.at('backup.db'))
+  const from = it.clock.now()
+  await it.clock.advance(hour)
+  await it.inbox().accept([anEvent('gone', { receivedAt: it.clock.now() })])
+  await it.restore(it.at('backup.db'), hour)
+  const to = it.clock.now()
+  const restored = { from, to, kind: 'restored', retriedUntil: null, lost: { from, to }, acknowledgedAt: null }
+  expect(await it.inbox().gaps()).toMatchObject([restored])
+  expect(await it.inbox().stats()).toMatchObject({ missingSeqs: 1 })
 
-    await it.restart(hour)
-    await it.inbox().accept([anEvent('gone', at(from + 1))])
-    expect(await it.inbox().gaps()).toMatchObject([
-      { from: to, to: to + hour, kind: 'stopped', lost: null },
-      { ...restored, arrivedLost: 1 },
-    ])
-    expect(await it.inbox().acknowledgeGaps()).toEqual({ missingSeqs: 1, gaps: 1 })
-    await it.restart(0)
-    expect(await it.inbox().gaps()).toHaveLength(2)
-    expect(await it.inbox().stats()).toMatchObject({ missingSeqs: 0, lastSeq: 3 })
-    expect(await it.inbox().acknowledgeGaps()).toEqual({ missingSeqs: 0, gaps: 0 })
-  })
+  await it.restart(hour)
+  await it.inbox().accept([anEvent('gone', at(from + 1))])
+  expect(await it.inbox().gaps()).toMatchObject([
+    { from: to, to: to + hour, kind: 'stopped', lost: null },
+    { ...restored, arrivedLost: 1 },
+  ])
+  expect(await it.inbox().acknowledgeGaps()).toEqual({ missingSeqs: 1, gaps: 1 })
+  await it.restart(0)
+  expect(await it.inbox().gaps()).toHaveLength(2)
+  expect(await it.inbox().stats()).toMatchObject({ missingSeqs: 0, lastSeq: 3 })
+  expect(await it.inbox().acknowledgeGaps()).toEqual({ missingSeqs: 0, gaps: 0 })
+})
 
-  test('reports the loss without a .seq file, including retries of earlier deliveries', async () => {
-    await using it = await stage()
-    const before = it.clock.now()
-    await it.restart(hour)
-    await it.clock.advance(60_000)
-    await it.inbox().accept([anEvent('kept', { receivedAt: it.clock.now() })])
-    await backupDatabase(it.file, it.at('backup.db'))
-    const from = it.clock.now()
-    rmSync(`${it.file}.seq`)
-    await it.restore(it.at('backup.db'), 24 * hour)
-    expect((await it.inbox().gaps())[0]).toMatchObject({
-      kind: 'restored',
-      from,
-      lost: { from: before, to: it.clock.now() },
-    })
-    expect(await it.inbox().stats()).toMatchObject({ missingSeqs: 0 })
+test('a restored database reports the loss without a .seq file, including retries of earlier deliveries', async () => {
+  await using it = await stage()
+  const before = it.clock.now()
+  await it.restart(hour)
+  await it.clock.advance(60_000)
+  await it.inbox().accept([anEvent('kept', { receivedAt: it.clock.now() })])
+  await backupDatabase(it.file, it.at('backup.db'))
+  const from = it.clock.now()
+  rmSync(`${it.file}.seq`)
+  await it.restore(it.at('backup.db'), 24 * hour)
+  expect((await it.inbox().gaps())[0]).toMatchObject({
+    kind: 'restored',
+    from,
+    lost: { from: before, to: it.clock.now() },
   })
+  expect(await it.inbox().stats()).toMatchObject({ missingSeqs: 0 })
 })

@@ -59,82 +59,79 @@ function flipWalByte(file: string): void {
   writeFileSync(`${file}-wal`, bytes)
 }
 
-describe('the next start', () => {
-  test('reports nothing missing after a clean stop or a kill', async () => {
-    await using closed = await open(await aClosedFile())
-    expect(closed.integrity).toMatchObject({ missingSeqs: 0, lastSeq: events, cleanStop: true })
-    await using killed = await open(await aKilledFile())
-    expect(killed.integrity).toMatchObject({ missingSeqs: 0, lastSeq: events, cleanStop: false })
-  })
-
-  test.each([
-    ['is cut to half', cutWal],
-    ['has a flipped bit', flipWalByte],
-    ['is missing', (file: string) => rmSync(`${file}-wal`)],
-  ])('reports every lost event if the -wal %s', async (what, damage) => {
-    const file = await aKilledFile()
-    damage(file)
-    await using opened = await open(file)
-    const { lastSeq, missingSeqs } = opened.integrity
-    if (what !== 'is missing') expect(lastSeq).toBeGreaterThan(0)
-    expect(lastSeq).toBeLessThan(events)
-    expect(missingSeqs).toBe(events - lastSeq)
-    expect(String(opened.db.pragma('integrity_check', { simple: true }))).toBe('ok')
-  })
-
-  test('reports rows deleted in the middle and at the end', async () => {
-    const file = await aClosedFile()
-    const db = new Sqlite(file)
-    db.exec('DELETE FROM event WHERE seq IN (7, 8, 20, 39, 40)')
-    db.close()
-    await using opened = await open(file)
-    expect(opened.integrity).toMatchObject({ missingSeqs: 5, lastSeq: 38 })
-    expect(await opened.inbox.stats()).toMatchObject({ missingSeqs: 5 })
-  })
+test('the next start reports nothing missing after a clean stop or a kill', async () => {
+  await using closed = await open(await aClosedFile())
+  expect(closed.integrity).toMatchObject({ missingSeqs: 0, lastSeq: events, cleanStop: true })
+  await using killed = await open(await aKilledFile())
+  expect(killed.integrity).toMatchObject({ missingSeqs: 0, lastSeq: events, cleanStop: false })
 })
 
-describe('a lost accept-sequence number', () => {
-  test('is reported at each start and not reused, even if the mark is deleted later', async () => {
-    const file = await aKilledFile()
-    cutWal(file)
-    const first = await open(file)
-    const { missingSeqs, lastSeq } = first.integrity
-    expect(missingSeqs).toBe(events - lastSeq)
-    await first.inbox.close()
-    rmSync(`${file}.seq`)
-    const second = await open(file)
-    await second.inbox.accept([anEvent('later')])
-    expect(await second.seqOf('later')).toBe(events + 1)
-    await second.inbox.close()
-    await using third = await open(file)
-    expect(third.integrity).toMatchObject({ missingSeqs, lastSeq: events + 1 })
-  })
+test.each([
+  ['is cut to half', cutWal],
+  ['has a flipped bit', flipWalByte],
+  ['is missing', (file: string) => rmSync(`${file}-wal`)],
+])('the next start reports every lost event if the -wal %s', async (what, damage) => {
+  const file = await aKilledFile()
+  damage(file)
+  await using opened = await open(file)
+  const { lastSeq, missingSeqs } = opened.integrity
+  if (what !== 'is missing') expect(lastSeq).toBeGreaterThan(0)
+  expect(lastSeq).toBeLessThan(events)
+  expect(missingSeqs).toBe(events - lastSeq)
+  expect(String(opened.db.pragma('integrity_check', { simple: true }))).toBe('ok')
+})
 
-  test.each(['', 'garbage', `${'9'.repeat(25)}\n`])('is not assumed for the unreadable mark %j', async (text) => {
+test('the next start reports rows deleted in the middle and at the end', async () => {
+  const file = await aClosedFile()
+  const db = new Sqlite(file)
+  db.exec('DELETE FROM event WHERE seq IN (7, 8, 20, 39, 40)')
+  db.close()
+  await using opened = await open(file)
+  expect(opened.integrity).toMatchObject({ missingSeqs: 5, lastSeq: 38 })
+  expect(await opened.inbox.stats()).toMatchObject({ missingSeqs: 5 })
+})
+
+test('a lost accept-sequence number is reported at each start and not reused, even if the mark is deleted later', async () => {
+  const file = await aKilledFile()
+  cutWal(file)
+  const first = await open(file)
+  const { missingSeqs, lastSeq } = first.integrity
+  expect(missingSeqs).toBe(events - lastSeq)
+  await first.inbox.close()
+  rmSync(`${file}.seq`)
+  const second = await open(file)
+  await second.inbox.accept([anEvent('later')])
+  expect(await second.seqOf('later')).toBe(events + 1)
+  await second.inbox.close()
+  await using third = await open(file)
+  expect(third.integrity).toMatchObject({ missingSeqs, lastSeq: events + 1 })
+})
+
+test.each(['', 'garbage', `${'9'.repeat(25)}\n`])(
+  'a lost accept-sequence number is not assumed for the unreadable mark %j',
+  async (text) => {
     const file = await aKilledFile()
     writeFileSync(`${file}.seq`, text)
     await using opened = await open(file)
     expect(opened.integrity).toMatchObject({ missingSeqs: 0, lastSeq: events })
-  })
-})
+  },
+)
 
-describe('the .seq file', () => {
-  test('contains the highest committed number', async () => {
-    const file = newDatabaseFile()
-    await using opened = await open(file)
-    await acceptAll(opened.inbox, 1, 3)
-    expect(readFileSync(`${file}.seq`, 'utf8').trim()).toBe('3')
-    expect(() =>
-      opened.store.transact([], () => {
-        opened.store.accept([anEvent('lost')])
-        throw new Error('rolled back')
-      }),
-    ).toThrow('rolled back')
-    await opened.inbox.accept([anEvent('e3')])
-    expect(readFileSync(`${file}.seq`, 'utf8').trim()).toBe('3')
-    await opened.inbox.accept([anEvent('e4')])
-    expect(await opened.seqOf('e4')).toBe(4)
-  })
+test('the .seq file contains the highest committed number', async () => {
+  const file = newDatabaseFile()
+  await using opened = await open(file)
+  await acceptAll(opened.inbox, 1, 3)
+  expect(readFileSync(`${file}.seq`, 'utf8').trim()).toBe('3')
+  expect(() =>
+    opened.store.transact([], () => {
+      opened.store.accept([anEvent('lost')])
+      throw new Error('rolled back')
+    }),
+  ).toThrow('rolled back')
+  await opened.inbox.accept([anEvent('e3')])
+  expect(readFileSync(`${file}.seq`, 'utf8').trim()).toBe('3')
+  await opened.inbox.accept([anEvent('e4')])
+  expect(await opened.seqOf('e4')).toBe(4)
 })
 
 describe('a file that changes while it is served', () => {

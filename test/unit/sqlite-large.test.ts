@@ -227,30 +227,28 @@ test('dead letters of older versions are grouped too', async () => {
   expect(groups).toContainEqual(expect.objectContaining({ group: 'Error: boom', frame: null }))
 })
 
-describe('a slow count', () => {
-  test('is cached for twenty times its duration, then repeated in the background; after a minute, calls wait', async () => {
-    let [now, value] = [0, 0]
-    const counted: (() => void)[] = []
-    const kept = createCachedCount(
-      () => new Promise<number>((resolve) => counted.push(() => resolve((value += 1)))),
-      () => true,
-      () => now,
-    )
-    const [first, same] = [kept(), kept()]
-    now += 200
-    counted.shift()?.()
-    expect(await Promise.all([first, same])).toEqual([1, 1])
-    now += 4_000
-    expect([await kept(), counted.length]).toEqual([1, 0])
-    now += 1
-    expect([await kept(), await kept(), counted.length]).toEqual([1, 1, 1])
-    counted.shift()?.()
-    expect(await kept()).toBe(1)
-    await new Promise(setImmediate)
-    expect(await kept()).toBe(2)
-    now += 200_000
-    const waiting = kept()
-    counted.shift()?.()
-    expect(await waiting).toBe(3)
-  })
+test('a slow count is cached for twenty times its duration, then repeated in the background; after a minute, calls wait', async () => {
+  let [now, value] = [0, 0]
+  const counted: (() => void)[] = []
+  const kept = createCachedCount(
+    () => new Promise<number>((resolve) => counted.push(() => resolve((value += 1)))),
+    () => true,
+    () => now,
+  )
+  const [first, same] = [kept(), kept()]
+  now += 200
+  counted.shift()?.()
+  expect(await Promise.all([first, same])).toEqual([1, 1])
+  now += 4_000
+  expect([await kept(), counted.length]).toEqual([1, 0])
+  now += 1
+  expect([await kept(), await kept(), counted.length]).toEqual([1, 1, 1])
+  counted.shift()?.()
+  expect(await kept()).toBe(1)
+  await new Promise(setImmediate)
+  expect(await kept()).toBe(2)
+  now += 200_000
+  const waiting = kept()
+  counted.shift()?.()
+  expect(await waiting).toBe(3)
 })

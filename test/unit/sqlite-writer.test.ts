@@ -75,43 +75,39 @@ async function aWriter() {
   }
 }
 
-describe('group commit', () => {
-  test('commits all calls of one turn in one transaction', async () => {
-    await using stage = await aWriter()
-    const calls = Array.from({ length: 200 }, (_, n) => stage.accept(`e${n}`))
-    const results = await Promise.all(calls)
-    expect(results).toEqual(calls.map(() => ['accepted']))
-    expect(stage.seen).toMatchObject({ transactions: 1, commits: 1 })
-    expect(stage.count()).toBe(200)
-  })
+test('commits all calls of one turn in one transaction', async () => {
+  await using stage = await aWriter()
+  const calls = Array.from({ length: 200 }, (_, n) => stage.accept(`e${n}`))
+  const results = await Promise.all(calls)
+  expect(results).toEqual(calls.map(() => ['accepted']))
+  expect(stage.seen).toMatchObject({ transactions: 1, commits: 1 })
+  expect(stage.count()).toBe(200)
 })
 
-describe('work that throws', () => {
-  test('fails alone and uses no accept-sequence number', async () => {
-    await using stage = await aWriter()
-    const bad = stage.writer.run((store) => {
-      store.accept([anEvent('half')])
-      throw new TypeError('a bug')
-    })
-    const results = await Promise.allSettled([stage.accept('a'), bad, stage.accept('b')])
-    expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
-    await expect(bad).rejects.toThrow('a bug')
-    expect(stage.count()).toBe(2)
-    expect(stage.store.lastSeq()).toBe(2)
-    expect(stage.writer.health.ok).toBe(true)
-    expect(stage.seen.commits).toBe(2)
+test('work that throws fails alone and uses no accept-sequence number', async () => {
+  await using stage = await aWriter()
+  const bad = stage.writer.run((store) => {
+    store.accept([anEvent('half')])
+    throw new TypeError('a bug')
   })
+  const results = await Promise.allSettled([stage.accept('a'), bad, stage.accept('b')])
+  expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
+  await expect(bad).rejects.toThrow('a bug')
+  expect(stage.count()).toBe(2)
+  expect(stage.store.lastSeq()).toBe(2)
+  expect(stage.writer.health.ok).toBe(true)
+  expect(stage.seen.commits).toBe(2)
+})
 
-  test('does not keep claims from the runs of other work', async () => {
-    await using stage = await aWriter()
-    await stage.writer.run((store) => store.register([ordered]))
-    const claim = stage.writer.claim({ handlers: ['ordered'], max: 10, owner: 'me', suspects: false })
-    const bad = stage.writer.run(() => {
-      throw new TypeError('a bug')
-    })
-    await Promise.allSettled([bad, stage.accept('a')])
-    expect(await claim).toMatchObject([{ event: { id: 'a' }, attempt: 1 }])
+test('work that throws does not keep claims from the runs of other work', async () => {
+  await using stage = await aWriter()
+  await stage.writer.run((store) => store.register([ordered]))
+  const claim = stage.writer.claim({ handlers: ['ordered'], max: 10, owner: 'me', suspects: false })
+  const bad = stage.writer.run(() => {
+    throw new TypeError('a bug')
   })
+  await Promise.allSettled([bad, stage.accept('a')])
+  expect(await claim).toMatchObject([{ event: { id: 'a' }, attempt: 1 }])
 })
 
 describe('a failed transaction', () => {
@@ -198,127 +194,150 @@ describe('a failed transaction', () => {
   )
 })
 
-describe('while another connection holds the write lock', () => {
-  async function anInbox() {
-    const clock = createTestClock()
-    const file = newDatabaseFile()
-    const inbox = createLocalSqliteInbox(await openFileStore(file, { clock }), { clock })
-    const other = new Sqlite(file, { timeout: 0 })
-    const closing = async () => {
-      other.close()
-      await inbox.close()
-    }
-    return { clock, inbox, other, [Symbol.asyncDispose]: closing }
+async function anInbox() {
+  const clock = createTestClock()
+  const file = newDatabaseFile()
+  const inbox = createLocalSqliteInbox(await openFileStore(file, { clock }), { clock })
+  const other = new Sqlite(file, { timeout: 0 })
+  const closing = async () => {
+    other.close()
+    await inbox.close()
   }
+  return { clock, inbox, other, [Symbol.asyncDispose]: closing }
+}
 
-  /** Accepts an event. `state`: its result so far. */
-  function accepting(inbox: Inbox, id: string): { readonly state: string } {
-    const call = { state: 'pending' }
-    inbox.accept([anEvent(id)]).then(
-      ([result]) => (call.state = String(result)),
-      (error: InboxError) => (call.state = error.code),
-    )
-    return call
-  }
+/** Accepts an event. `state`: its result so far. */
+function accepting(inbox: Inbox, id: string): { readonly state: string } {
+  const call = { state: 'pending' }
+  inbox.accept([anEvent(id)]).then(
+    ([result]) => (call.state = String(result)),
+    (error: InboxError) => (call.state = error.code),
+  )
+  return call
+}
 
-  test('work waits, and runs in order once the lock is released', async () => {
-    await using stage = await anInbox()
-    stage.other.exec('BEGIN IMMEDIATE')
-    const calls = ['a', 'b', 'c'].map((id) => accepting(stage.inbox, id))
-    await stage.clock.advance(500)
-    calls.push(accepting(stage.inbox, 'd'))
-    await stage.clock.advance(100)
-    expect(calls.map(({ state }) => state)).toEqual(calls.map(() => 'pending'))
-    expect(stage.inbox.health().ok).toBe(true)
-    stage.other.exec('COMMIT')
-    await stage.clock.advance(20)
-    expect(calls.map(({ state }) => state)).toEqual(calls.map(() => 'accepted'))
-    const { data } = await stage.inbox.events({ limit: 10 })
-    expect(data.map(({ id, seq }) => `${seq}${id}`)).toEqual(['4d', '3c', '2b', '1a'])
-  })
-
-  test('health fails after a second, work is rejected after 5 s, and both recover', async () => {
-    await using stage = await anInbox()
-    stage.other.exec('BEGIN IMMEDIATE')
-    const early = accepting(stage.inbox, 'a')
-    await stage.clock.advance(1_500)
-    expect(early.state).toBe('pending')
-    expect(stage.inbox.health()).toMatchObject({ ok: false, reason: expect.stringContaining('SQLITE_BUSY') })
-    await stage.clock.advance(4_500)
-    expect(early.state).toBe('store_unavailable')
-    const later = accepting(stage.inbox, 'b')
-    await stage.clock.advance(100)
-    expect(later.state).toBe('store_unavailable')
-    stage.other.exec('ROLLBACK')
-    await stage.clock.advance(20)
-    expect(stage.inbox.health().ok).toBe(true)
-    expect(await stage.inbox.accept([anEvent('a'), anEvent('b')])).toEqual(['accepted', 'accepted'])
-  })
+test('while another connection writes, work waits, and runs in order once the lock is released', async () => {
+  await using stage = await anInbox()
+  stage.other.exec('BEGIN IMMEDIATE')
+  const calls = ['a', 'b', 'c'].map((id) => accepting(stage.inbox, id))
+  await stage.clock.advance(500)
+  calls.push(accepting(stage.inbox, 'd'))
+  await stage.clock.advance(100)
+  expect(calls.map(({ state }) => state)).toEqual(calls.map(() => 'pending'))
+  expect(stage.inbox.health().ok).toBe(true)
+  stage.other.exec('COMMIT')
+  await stage.clock.advance(20)
+  expect(calls.map(({ state }) => state)).toEqual(calls.map(() => 'accepted'))
+  const { data } = await stage.inbox.events({ limit: 10 })
+  expect(data.map(({ id, seq }) => `${seq}${id}`)).toEqual(['4d', '3c', '2b', '1a'])
 })
 
-describe('a claim that waits for a retry', () => {
-  const boom = { name: 'Error', message: 'boom' }
-
-  /** A claim that waits for a retry, while commits fail. */
-  async function waitingClaim(stage: Awaited<ReturnType<typeof aWriter>>) {
-    await stage.writer.run((store) => store.register([ordered]))
-    await stage.accept('a')
-    const request = { handlers: ['ordered'], max: 1, owner: 'me', suspects: false }
-    const [lease] = await stage.writer.claim(request)
-    const at = stage.clock.now() + 1_000
-    const verdict = { kind: 'retry' as const, runId: lease!.runId, token: lease!.token, startedAt: 0, endedAt: 0, at }
-    await stage.writer.run((store) => store.settle([{ ...verdict, error: boom }]))
-    const claim = stage.writer.claim(request)
-    await stage.clock.advance(0)
-    stage.fail(() => sqliteError('SQLITE_FULL'))
-    return { claim, at }
-  }
-
-  test('is retried once a second while commits fail', async () => {
-    await using stage = await aWriter()
-    const { claim } = await waitingClaim(stage)
-    await stage.clock.advance(1_000)
-    const before = stage.seen.transactions
-    await stage.clock.advance(10_000)
-    expect(stage.seen.transactions - before).toBeLessThanOrEqual(11)
-    stage.fail()
-    await stage.clock.advance(1_000)
-    expect(await claim).toMatchObject([{ attempt: 2 }])
-  })
-
-  test('checks the clock every 5 s', async () => {
-    await using stage = await aWriter()
-    const { claim } = await waitingClaim(stage)
-    stage.fail()
-    await stage.clock.advance(-3_600_000)
-    const checkAt = stage.clock.nextTimerAt()
-    expect(checkAt).not.toBeNull()
-    await stage.clock.advance(checkAt! - stage.clock.now())
-    expect(await claim).toMatchObject([{ attempt: 2 }])
-  })
+test('while another connection writes, health fails after a second, work is rejected after 5 s, and both recover', async () => {
+  await using stage = await anInbox()
+  stage.other.exec('BEGIN IMMEDIATE')
+  const early = accepting(stage.inbox, 'a')
+  await stage.clock.advance(1_500)
+  expect(early.state).toBe('pending')
+  expect(stage.inbox.health()).toMatchObject({ ok: false, reason: expect.stringContaining('SQLITE_BUSY') })
+  await stage.clock.advance(4_500)
+  expect(early.state).toBe('store_unavailable')
+  const later = accepting(stage.inbox, 'b')
+  await stage.clock.advance(100)
+  expect(later.state).toBe('store_unavailable')
+  stage.other.exec('ROLLBACK')
+  await stage.clock.advance(20)
+  expect(stage.inbox.health().ok).toBe(true)
+  expect(await stage.inbox.accept([anEvent('a'), anEvent('b')])).toEqual(['accepted', 'accepted'])
 })
 
-describe('leasing runs', () => {
-  test('fails the writer with the reason if it throws', async () => {
-    await using stage = await aWriter()
-    await stage.writer.run((store) => store.register([ordered]))
-    const waiting = stage.writer.claim({ handlers: ['ordered'], max: 1, owner: 'me', suspects: false })
-    stage.failClaims(() => new TypeError('a bug'))
-    expect(await stage.accept('a')).toEqual(['accepted'])
-    expect(await waiting).toEqual([])
-    expect(stage.seen.failures).toMatchObject([{ code: 'store_unavailable', message: 'leasing runs failed: a bug' }])
-  })
+const boom = { name: 'Error', message: 'boom' }
 
-  test('makes dead letters of many runs without a body in several transactions', async () => {
-    await using stage = await aWriter()
-    await stage.writer.run((store) => store.register([ordered]))
-    await stage.accept(...Array.from({ length: 15_000 }, (_, n) => `e${n}`))
-    stage.db.exec('DELETE FROM body')
-    const claim = stage.writer.claim({ handlers: ['ordered'], max: 1, owner: 'me', suspects: false })
-    const dead = stage.db.prepare<[], { count: number }>('SELECT count(*) AS count FROM run WHERE state = 5')
-    while ((dead.get()?.count ?? 0) < 15_000) await stage.clock.advance(1)
-    await stage.accept('whole')
-    expect(await claim).toMatchObject([{ event: { id: 'whole' } }])
-    expect(stage.seen.failures).toEqual([])
-  })
+/** A claim that waits for a retry, while commits fail. */
+async function waitingClaim(stage: Awaited<ReturnType<typeof aWriter>>) {
+  await stage.writer.run((store) => store.register([ordered]))
+  await stage.accept('a')
+  const request = { handlers: ['ordered'], max: 1, owner: 'me', suspects: false }
+  const [lease] = await stage.writer.claim(request)
+  const at = stage.clock.now() + 1_000
+  const verdict = { kind: 'retry' as const, runId: lease!.runId, token: lease!.token, startedAt: 0, endedAt: 0, at }
+  await stage.writer.run((store) => store.settle([{ ...verdict, error: boom }]))
+  const claim = stage.writer.claim(request)
+  await stage.clock.advance(0)
+  stage.fail(() => sqliteError('SQLITE_FULL'))
+  return { claim, at }
+}
+
+test('a claim that waits for a retry is retried once a second while commits fail', async () => {
+  await using stage = await aWriter()
+  const { claim } = await waitingClaim(stage)
+  await stage.clock.advance(1_000)
+  const before = stage.seen.transactions
+  await stage.clock.advance(10_000)
+  expect(stage.seen.transactions - before).toBeLessThanOrEqual(11)
+  stage.fail()
+  await stage.clock.advance(1_000)
+  expect(await claim).toMatchObject([{ attempt: 2 }])
+})
+
+test('a claim that waits for a retry checks the clock every 5 s', async () => {
+  await using stage = await aWriter()
+  const { claim } = await waitingClaim(stage)
+  stage.fail()
+  await stage.clock.advance(-3_600_000)
+  const checkAt = stage.clock.nextTimerAt()
+  expect(checkAt).not.toBeNull()
+  await stage.clock.advance(checkAt! - stage.clock.now())
+  expect(await claim).toMatchObject([{ attempt: 2 }])
+})
+
+test('a lease that throws fails the writer with the reason', async () => {
+  await using stage = await aWriter()
+  await stage.writer.run((store) => store.register([ordered]))
+  const waiting = stage.writer.claim({ handlers: ['ordered'], max: 1, owner: 'me', suspects: false })
+  stage.failClaims(() => new TypeError('a bug'))
+  expect(await stage.accept('a')).toEqual(['accepted'])
+  expect(await waiting).toEqual([])
+  expect(stage.seen.failures).toMatchObject([{ code: 'store_unavailable', message: 'leasing runs failed: a bug' }])
+})
+
+test('a claim makes dead letters of many runs without a body in several transactions', async () => {
+  await using stage = await aWriter()
+  await stage.writer.run((store) => store.register([ordered]))
+  await stage.accept(...Array.from({ length: 15_000 }, (_, n) => `e${n}`))
+  stage.db.exec('DELETE FROM body')
+  const claim = stage.writer.claim({ handlers: ['ordered'], max: 1, owner: 'me', suspects: false })
+  const dead = stage.db.prepare<[], { count: number }>('SELECT count(*) AS count FROM run WHERE state = 5')
+  while ((dead.get()?.count ?? 0) < 15_000) await stage.clock.advance(1)
+  await stage.accept('whole')
+  expect(await claim).toMatchObject([{ event: { id: 'whole' } }])
+  expect(stage.seen.failures).toEqual([])
+})
+
+test('the revision changes with what queries return, and not with upkeep', async () => {
+  const clock = createTestClock()
+  const inbox = createLocalSqliteInbox(await openMemoryStore({ clock }), { clock })
+  await inbox.startServing()
+  const lastRevision = { value: await inbox.revision() }
+  const hasChanged = async (work: () => Promise<unknown>) => {
+    await work()
+    const before = lastRevision.value
+    lastRevision.value = await inbox.revision()
+    return lastRevision.value !== before
+  }
+  const day = 24 * 3_600_000
+  const prune = () => inbox.prune({ receivedBefore: clock.now() - day, maxBytes: 1 })
+  expect(await hasChanged(prune)).toBe(false)
+  expect(await hasChanged(() => inbox.register([ordered]))).toBe(true)
+  expect(await hasChanged(() => inbox.accept([anEvent('a')]))).toBe(true)
+  const claim = { handlers: [ordered.name], max: 1, owner: 'me', suspects: false }
+  let leases: Awaited<ReturnType<typeof inbox.claim>> = []
+  expect(await hasChanged(async () => (leases = await inbox.claim(claim)))).toBe(true)
+  const [{ runId, token } = { runId: 0, token: 0 }] = leases
+  const done = { kind: 'done', runId, token, startedAt: 0, endedAt: 0 } as const
+  expect(await hasChanged(() => inbox.settle([done]))).toBe(true)
+  expect(await hasChanged(() => inbox.stats())).toBe(false)
+  expect(await hasChanged(() => inbox.setPaused(null, true))).toBe(true)
+  await clock.advance(2 * day)
+  expect(await hasChanged(prune)).toBe(true)
+  await inbox.close()
 })

@@ -36,7 +36,6 @@ describe('figures', () => {
     // Few digits, compact from a million on
     ['formatNumber', 0, '0'],
     ['formatNumber', 1234.567, '1,234.57'],
-    ['formatNumber', -1_234_567, '-1.23M'],
     ['formatNumber', 0.000012345678, '0.00001235'],
     // All digits
     ['formatCount', Number.MAX_SAFE_INTEGER, '9,007,199,254,740,991'],
@@ -47,7 +46,6 @@ describe('figures', () => {
     ['formatDuration', 999.4, '999 ms'],
     ['formatDuration', 90_000, '1 min 30 s'],
     ['formatDuration', 10 * hourMs + 36 * minuteMs + 5_000, '10 h 36 min'],
-    ['formatDuration', 50 * hourMs, '2 d 2 h'],
     ['formatAge', 0, '0 s'],
     ['formatAge', 61 * minuteMs, '1 h'],
     // R115 A latency has a precision that suits its size
@@ -89,30 +87,28 @@ describe('figures', () => {
 const evmAddress = `0x${'aB'.repeat(20)}`
 const evmTx = `0x${'aB'.repeat(32)}`
 
-describe('explorerLink', () => {
-  test.each([
-    ['address', 'ethereum', evmAddress, `https://etherscan.io/address/${evmAddress}`],
-    ['transaction', 'bnb', evmTx, `https://bscscan.com/tx/${evmTx}`],
-    ['transaction', 'polygon', evmTx, `https://polygonscan.com/tx/${evmTx}`],
-    ['address', 'base', evmAddress, `https://basescan.org/address/${evmAddress}`],
-    ['address', 'avalanche', evmAddress, `https://snowtrace.io/address/${evmAddress}`],
-    ['address', 'arbitrum', evmAddress, `https://arbiscan.io/address/${evmAddress}`],
-    ['address', 'solana', 'So1'.padEnd(43, 'x'), `https://solscan.io/account/${'So1'.padEnd(43, 'x')}`],
-    ['transaction', 'solana', '5'.repeat(88), `https://solscan.io/tx/${'5'.repeat(88)}`],
-  ] as const)('%s on %s', (kind, network, value, href) => {
-    expect(explorerLink(kind, network, value)?.href).toBe(href)
-  })
+test.each([
+  ['address', 'ethereum', evmAddress, `https://etherscan.io/address/${evmAddress}`],
+  ['transaction', 'bnb', evmTx, `https://bscscan.com/tx/${evmTx}`],
+  ['transaction', 'polygon', evmTx, `https://polygonscan.com/tx/${evmTx}`],
+  ['address', 'base', evmAddress, `https://basescan.org/address/${evmAddress}`],
+  ['address', 'avalanche', evmAddress, `https://snowtrace.io/address/${evmAddress}`],
+  ['address', 'arbitrum', evmAddress, `https://arbiscan.io/address/${evmAddress}`],
+  ['address', 'solana', 'So1'.padEnd(43, 'x'), `https://solscan.io/account/${'So1'.padEnd(43, 'x')}`],
+  ['transaction', 'solana', '5'.repeat(88), `https://solscan.io/tx/${'5'.repeat(88)}`],
+] as const)('links %s on %s', (kind, network, value, href) => {
+  expect(explorerLink(kind, network, value)?.href).toBe(href)
+})
 
-  test.each([
-    ['address', 'ethereum', '0x12'],
-    ['address', 'ethereum', 'javascript:alert(1)'],
-    ['transaction', 'base', evmAddress],
-    ['address', 'mars', evmAddress],
-    ['address', 'solana', `${evmAddress}/../..`],
-    ['address', 'ethereum', null],
-  ] as const)('no link for %s on %s: %s', (kind, network, value) => {
-    expect(explorerLink(kind, network, value)).toBeNull()
-  })
+test.each([
+  ['address', 'ethereum', '0x12'],
+  ['address', 'ethereum', 'javascript:alert(1)'],
+  ['transaction', 'base', evmAddress],
+  ['address', 'mars', evmAddress],
+  ['address', 'solana', `${evmAddress}/../..`],
+  ['address', 'ethereum', null],
+] as const)('no link for %s on %s: %s', (kind, network, value) => {
+  expect(explorerLink(kind, network, value)).toBeNull()
 })
 
 test('exact JSON keeps every digit of numbers, and other values as JSON.parse has them', () => {

@@ -1,7 +1,7 @@
 import { isAddress as isSolanaAddress, isOffCurveAddress, isSignature, type Address } from '@solana/kit'
 import fc from 'fast-check'
 import { getAddress, isAddress, isHash, keccak256 } from 'viem'
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { networkIds } from '../../schema/index.ts'
 import { parseAddress, toChecksumAddress, toPumpMint, toTxHash, toAddress } from '../../src/emulator/world/addresses.ts'
 
@@ -16,111 +16,105 @@ const vectors = [
   '0xde709f2102306220921060314715629080e2fb77',
 ]
 
-describe('addresses of EVM networks', () => {
-  it('A9 a wallet address is the tail of a Keccak-256 hash with the checksum of viem', () => {
-    fc.assert(
-      fc.property(entropy, fc.constantFrom(...evmNetworks), (bytes, network) => {
-        const address = toAddress(network, bytes)
-        expect(address).toBe(getAddress(`0x${keccak256(bytes).slice(-40)}`))
-      }),
-    )
-  })
+it('A9 a wallet address of EVM networks is the tail of a Keccak-256 hash with the checksum of viem', () => {
+  fc.assert(
+    fc.property(entropy, fc.constantFrom(...evmNetworks), (bytes, network) => {
+      const address = toAddress(network, bytes)
+      expect(address).toBe(getAddress(`0x${keccak256(bytes).slice(-40)}`))
+    }),
+  )
+})
 
-  it('A9 parses any case and returns the published checksum', () => {
-    for (const address of vectors) expect(toChecksumAddress(address.slice(2).toLowerCase())).toBe(address)
-    for (const network of evmNetworks) {
-      for (const address of vectors) {
-        for (const text of [address, address.toLowerCase(), `0x${address.slice(2).toUpperCase()}`]) {
-          expect(parseAddress(network, text)).toEqual({ ok: true, address })
-          expect(parseAddress(network, text, { strictChecksum: true })).toEqual({ ok: true, address })
-        }
+it('A9 EVM: parses any case and returns the published checksum', () => {
+  for (const address of vectors) expect(toChecksumAddress(address.slice(2).toLowerCase())).toBe(address)
+  for (const network of evmNetworks) {
+    for (const address of vectors) {
+      for (const text of [address, address.toLowerCase(), `0x${address.slice(2).toUpperCase()}`]) {
+        expect(parseAddress(network, text)).toEqual({ ok: true, address })
+        expect(parseAddress(network, text, { strictChecksum: true })).toEqual({ ok: true, address })
       }
     }
-  })
-
-  it('A9 rejects a wrong checksum only if strict', () => {
-    fc.assert(
-      fc.property(entropy, fc.nat(39), (bytes, at) => {
-        const address = toAddress('ethereum', bytes)
-        const letter = address.charAt(at + 2)
-        const flipped = letter === letter.toLowerCase() ? letter.toUpperCase() : letter.toLowerCase()
-        const text = `${address.slice(0, at + 2)}${flipped}${address.slice(at + 3)}`
-        expect(parseAddress('ethereum', text)).toEqual({ ok: true, address })
-        expect(parseAddress('ethereum', text, { strictChecksum: true }).ok).toBe(isAddress(text))
-      }),
-    )
-  })
+  }
 })
 
-describe('addresses of Solana', () => {
-  it('A9 wallets and mints are base58 of a point on the curve', () => {
-    fc.assert(
-      fc.property(entropy, (bytes) => {
-        for (const address of [toAddress('solana', bytes), toPumpMint(bytes)]) {
-          expect(isSolanaAddress(address)).toBe(true)
-          expect(isOffCurveAddress(address as Address)).toBe(false)
-          expect(parseAddress('solana', address)).toEqual({ ok: true, address })
-        }
-      }),
-      { numRuns: 40 },
-    )
-  })
-
-  it('A9 accepts the same texts as kit', () => {
-    const base58 = fc.stringMatching(/^[1-9A-HJ-NP-Za-km-z]{30,46}$/)
-    fc.assert(
-      fc.property(fc.oneof(base58, fc.string({ maxLength: 50 })), (text) => {
-        expect(parseAddress('solana', text).ok).toBe(isSolanaAddress(text))
-      }),
-    )
-  })
+it('A9 EVM: rejects a wrong checksum only if strict', () => {
+  fc.assert(
+    fc.property(entropy, fc.nat(39), (bytes, at) => {
+      const address = toAddress('ethereum', bytes)
+      const letter = address.charAt(at + 2)
+      const flipped = letter === letter.toLowerCase() ? letter.toUpperCase() : letter.toLowerCase()
+      const text = `${address.slice(0, at + 2)}${flipped}${address.slice(at + 3)}`
+      expect(parseAddress('ethereum', text)).toEqual({ ok: true, address })
+      expect(parseAddress('ethereum', text, { strictChecksum: true }).ok).toBe(isAddress(text))
+    }),
+  )
 })
 
-describe('every network', () => {
-  it('A11 rejects an address of the other family and names it', () => {
-    const evm = toAddress('base', new Uint8Array(32))
-    const solana = toAddress('solana', new Uint8Array(32))
-    expect(parseAddress('solana', evm)).toMatchObject({
+it('A9 wallets and mints of Solana are base58 of a point on the curve', () => {
+  fc.assert(
+    fc.property(entropy, (bytes) => {
+      for (const address of [toAddress('solana', bytes), toPumpMint(bytes)]) {
+        expect(isSolanaAddress(address)).toBe(true)
+        expect(isOffCurveAddress(address as Address)).toBe(false)
+        expect(parseAddress('solana', address)).toEqual({ ok: true, address })
+      }
+    }),
+    { numRuns: 40 },
+  )
+})
+
+it('A9 Solana: accepts the same texts as kit', () => {
+  const base58 = fc.stringMatching(/^[1-9A-HJ-NP-Za-km-z]{30,46}$/)
+  fc.assert(
+    fc.property(fc.oneof(base58, fc.string({ maxLength: 50 })), (text) => {
+      expect(parseAddress('solana', text).ok).toBe(isSolanaAddress(text))
+    }),
+  )
+})
+
+it('A11 every network rejects an address of the other family and names it', () => {
+  const evm = toAddress('base', new Uint8Array(32))
+  const solana = toAddress('solana', new Uint8Array(32))
+  expect(parseAddress('solana', evm)).toMatchObject({
+    ok: false,
+    problem: expect.stringMatching(/is an EVM address/),
+  })
+  for (const network of evmNetworks) {
+    expect(parseAddress(network, solana)).toMatchObject({
       ok: false,
-      problem: expect.stringMatching(/is an EVM address/),
+      problem: expect.stringMatching(/is a Solana address/),
     })
-    for (const network of evmNetworks) {
-      expect(parseAddress(network, solana)).toMatchObject({
-        ok: false,
-        problem: expect.stringMatching(/is a Solana address/),
-      })
-    }
-  })
+  }
+})
 
-  it.each([
-    '',
-    '0x',
-    'vitalik.eth',
-    `0x${'0'.repeat(39)}`,
-    `0x${'0'.repeat(41)}`,
-    `0X${'0'.repeat(40)}`,
-    `0x${'g'.repeat(40)}`,
-  ])('A11 rejects %j with the expectation', (text) => {
-    for (const network of networkIds) {
-      expect(parseAddress(network, text)).toMatchObject({ ok: false, problem: expect.stringMatching(/^expected /) })
-    }
-  })
+it.each([
+  '',
+  '0x',
+  'vitalik.eth',
+  `0x${'0'.repeat(39)}`,
+  `0x${'0'.repeat(41)}`,
+  `0X${'0'.repeat(40)}`,
+  `0x${'g'.repeat(40)}`,
+])('A11 every network rejects %j with the expectation', (text) => {
+  for (const network of networkIds) {
+    expect(parseAddress(network, text)).toMatchObject({ ok: false, problem: expect.stringMatching(/^expected /) })
+  }
+})
 
-  it('A10 hashes are 0x and 64 lower-case hex digits, or base58 of 64 bytes with 87 or 88 letters', () => {
-    const seen = new Set<string>()
-    for (let seq = 1; seq <= 20_000; seq++) {
-      const hash = toTxHash('solana', 'seed', seq)
-      // A leading zero byte, shown as 1, would make it too short.
-      if (!isSignature(hash) || hash.length < 87 || hash.startsWith('1'))
-        expect.fail(`${hash} of ${seq} may be too short`)
-      seen.add(hash)
-    }
-    for (const network of evmNetworks) {
-      const hash = toTxHash(network, 'seed', 1)
-      expect(isHash(hash)).toBe(true)
-      expect(hash).toMatch(/^0x[0-9a-f]{64}$/)
-      seen.add(hash)
-    }
-    expect(seen.size).toBe(20_000 + evmNetworks.length)
-  })
+it('A10 hashes are 0x and 64 lower-case hex digits, or base58 of 64 bytes with 87 or 88 letters', () => {
+  const seen = new Set<string>()
+  for (let seq = 1; seq <= 20_000; seq++) {
+    const hash = toTxHash('solana', 'seed', seq)
+    // A leading zero byte, shown as 1, would make it too short.
+    if (!isSignature(hash) || hash.length < 87 || hash.startsWith('1'))
+      expect.fail(`${hash} of ${seq} may be too short`)
+    seen.add(hash)
+  }
+  for (const network of evmNetworks) {
+    const hash = toTxHash(network, 'seed', 1)
+    expect(isHash(hash)).toBe(true)
+    expect(hash).toMatch(/^0x[0-9a-f]{64}$/)
+    seen.add(hash)
+  }
+  expect(seen.size).toBe(20_000 + evmNetworks.length)
 })

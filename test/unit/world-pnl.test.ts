@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import type { Trade, WorldOptions } from '../../src/emulator/world/port.ts'
 import { booksOf } from '../support/world-books.ts'
 import {
@@ -21,65 +21,61 @@ function stage(options: Partial<WorldOptions> = {}) {
   }
 }
 
-describe('a wallet', () => {
-  it('R23 R24 has an unrealized gain while it holds, and a realized gain once it has sold all', () => {
-    const { buy, sell, move, pnl } = stage()
-    buy(10_000)
-    move(20)
-    const held = pnl()
-    expect(held.realized_usd).toBe(0)
-    expect(held.unrealized_usd).toBeGreaterThan(1500)
-    expect(held.total_usd).toBe(held.unrealized_usd)
-    sell(1)
-    const sold = pnl()
-    expect(sold.unrealized_usd).toBe(0)
-    expect(sold.realized_usd).toBeGreaterThan(1500)
-    expect(sold.realized_usd).toBeLessThan(held.unrealized_usd)
-    expect(sold.total_usd).toBe(sold.realized_usd)
-  })
-
-  it('A12 realizes the gain of each partial sale at once in mode disposals', () => {
-    const { world, refOf, buy, sell, move, pnl } = stage({ pnlMode: 'disposals' })
-    const gains = () => booksOf(world, refOf(), 'disposals').closings.reduce((sum, { gain }) => sum + gain, 0)
-    buy(10_000)
-    move(20)
-    sell(0.5)
-    const half = pnl()
-    expect(half.realized_usd).toBeGreaterThan(700)
-    expect(half.unrealized_usd).toBeGreaterThan(700)
-    expect(half.realized_usd).toBeCloseTo(gains(), 1)
-    sell(1)
-    expect(pnl().realized_usd).toBeCloseTo(gains(), 1)
-  })
+it('R23 R24 a wallet has an unrealized gain while it holds, and a realized gain once it has sold all', () => {
+  const { buy, sell, move, pnl } = stage()
+  buy(10_000)
+  move(20)
+  const held = pnl()
+  expect(held.realized_usd).toBe(0)
+  expect(held.unrealized_usd).toBeGreaterThan(1500)
+  expect(held.total_usd).toBe(held.unrealized_usd)
+  sell(1)
+  const sold = pnl()
+  expect(sold.unrealized_usd).toBe(0)
+  expect(sold.realized_usd).toBeGreaterThan(1500)
+  expect(sold.realized_usd).toBeLessThan(held.unrealized_usd)
+  expect(sold.total_usd).toBe(sold.realized_usd)
 })
 
-describe('the creator of a token', () => {
-  it('R19 R52 A12 holds its allocation and the liquidity it removes at no cost', () => {
-    const world = openWorld('creator', { activity: 0 })
-    const listed = { kind: 'list', network: 'base', symbol: 'ABC', name: 'A B C', liquidityUsd: 50_000 } as const
-    const place = { network: 'base', token: String(world.commands.apply(listed)['token']) } as const
-    const token = world.views.findToken('base', place.token)!
-    const { state } = readLedger(world)
-    const creator = state.wallets[state.tokens[token.index]!.creator]!
-    const ref = world.views.findWallet('base', creator.address)!
-    const shown = (asOf = asOfNow(world)) => world.views.portfolio(ref, { limit: 9, after: null, asOf }).items[0]
-    const supply = () => Math.round(world.views.token(token).market_cap_usd / world.views.token(token).price_usd)
+it('A12 a wallet realizes the gain of each partial sale at once in mode disposals', () => {
+  const { world, refOf, buy, sell, move, pnl } = stage({ pnlMode: 'disposals' })
+  const gains = () => booksOf(world, refOf(), 'disposals').closings.reduce((sum, { gain }) => sum + gain, 0)
+  buy(10_000)
+  move(20)
+  sell(0.5)
+  const half = pnl()
+  expect(half.realized_usd).toBeGreaterThan(700)
+  expect(half.unrealized_usd).toBeGreaterThan(700)
+  expect(half.realized_usd).toBeCloseTo(gains(), 1)
+  sell(1)
+  expect(pnl().realized_usd).toBeCloseTo(gains(), 1)
+})
 
-    const first = { asOf: asOfNow(world), position: shown() }
-    expect(shown()).toMatchObject({ symbol: 'ABC', cost_basis_usd: 0, unrealised_pnl_pct: 0 })
-    expect(shown()!.balance / supply()).toBeCloseTo(0.2, 6)
-    world.commands.apply({ kind: 'rug', ...place, percent: 50 })
-    expect(shown()!.balance / supply()).toBeCloseTo(0.6, 6)
-    expect(shown()).toMatchObject({ cost_basis_usd: 0 })
-    expect(world.views.overview(ref)).toMatchObject({ total_tokens_held: 1, total_trades_all_time: 0 })
+it('R19 R52 A12 the creator of a token holds its allocation and the liquidity it removes at no cost', () => {
+  const world = openWorld('creator', { activity: 0 })
+  const listed = { kind: 'list', network: 'base', symbol: 'ABC', name: 'A B C', liquidityUsd: 50_000 } as const
+  const place = { network: 'base', token: String(world.commands.apply(listed)['token']) } as const
+  const token = world.views.findToken('base', place.token)!
+  const { state } = readLedger(world)
+  const creator = state.wallets[state.tokens[token.index]!.creator]!
+  const ref = world.views.findWallet('base', creator.address)!
+  const shown = (asOf = asOfNow(world)) => world.views.portfolio(ref, { limit: 9, after: null, asOf }).items[0]
+  const supply = () => Math.round(world.views.token(token).market_cap_usd / world.views.token(token).price_usd)
 
-    const held = shown()!.balance
-    world.commands.apply({ kind: 'trade', ...place, wallet: creator.address, side: 'sell', fraction: 0.1 })
-    const [sale, ...others] = readAll(world, (page) => world.views.trades(ref, page, place.token)) as [Trade]
-    expect([sale.type, others]).toEqual(['sell', []])
-    expect(shown()!.balance).toBeCloseTo(held - sale.token_in.amount, 6)
-    expect(shown(first.asOf)).toEqual(first.position)
-  })
+  const first = { asOf: asOfNow(world), position: shown() }
+  expect(shown()).toMatchObject({ symbol: 'ABC', cost_basis_usd: 0, unrealised_pnl_pct: 0 })
+  expect(shown()!.balance / supply()).toBeCloseTo(0.2, 6)
+  world.commands.apply({ kind: 'rug', ...place, percent: 50 })
+  expect(shown()!.balance / supply()).toBeCloseTo(0.6, 6)
+  expect(shown()).toMatchObject({ cost_basis_usd: 0 })
+  expect(world.views.overview(ref)).toMatchObject({ total_tokens_held: 1, total_trades_all_time: 0 })
+
+  const held = shown()!.balance
+  world.commands.apply({ kind: 'trade', ...place, wallet: creator.address, side: 'sell', fraction: 0.1 })
+  const [sale, ...others] = readAll(world, (page) => world.views.trades(ref, page, place.token)) as [Trade]
+  expect([sale.type, others]).toEqual(['sell', []])
+  expect(shown()!.balance).toBeCloseTo(held - sale.token_in.amount, 6)
+  expect(shown(first.asOf)).toEqual(first.position)
 })
 
 it('R27 a wallet of the story `bag-holder` has unrealized < 0 < total', () => {

@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs'
-import http, { type RequestListener, type Server, type IncomingMessage, type ServerResponse } from 'node:http'
-import https from 'node:https'
+import type { IncomingMessage, RequestListener, Server, ServerOptions, ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { InboxError, messageOf } from '../errors.ts'
 
@@ -19,7 +18,7 @@ export interface HttpServerOptions {
     | { readonly certFile: string; readonly keyFile: string }
     | { readonly cert: string; readonly key: string }
   /** Other settings than the default ones. */
-  readonly settings?: http.ServerOptions
+  readonly settings?: ServerOptions
   /** Called before the server listens, to add listeners. */
   readonly prepare?: (server: Server) => void
   /** Name of the setting for the port, for error messages; or advice about an error. */
@@ -67,9 +66,12 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   }
   const { tls, portSetting } = options
   const pair = tls && ('cert' in tls ? tls : { cert: readFileSync(tls.certFile), key: readFileSync(tls.keyFile) })
+  // An import of these modules would also load the WebSocket client, with some 800 kB of source.
   const server = pair
-    ? https.createServer({ ...settings, handshakeTimeout: headersTimeout, ...pair }, handler)
-    : http.createServer(settings, handler)
+    ? process
+        .getBuiltinModule('node:https')
+        .createServer({ ...settings, handshakeTimeout: headersTimeout, ...pair }, handler)
+    : process.getBuiltinModule('node:http').createServer(settings, handler)
   options.prepare?.(server)
   // Otherwise Node sends 100 Continue before any check, and answers other expectations without a body.
   server.on('checkContinue', handler)

@@ -34,7 +34,7 @@ export function createWriteSide(open: OpenStore, { onJobError, ...options }: Wri
   const actions = createOperatorActions<SqliteStore>({
     // The store is synchronous, so its work returns no promise.
     transact: <T>(work: (store: SqliteStore) => T | Promise<T>, canWait?: boolean) =>
-      writer.run(work as (store: SqliteStore) => T, canWait),
+      canWait ? writer.upkeep(work as (store: SqliteStore) => T) : writer.run(work as (store: SqliteStore) => T),
     prune: async (limits) => ({
       pruneEvents:
         (from) =>
@@ -45,8 +45,8 @@ export function createWriteSide(open: OpenStore, { onJobError, ...options }: Wri
         ({ pruning }) =>
           pruning.pruneQuarantined(limits, from),
       async end() {
-        const isTooLarge = await writer.run(({ pruning }) => pruning.isLargerThan(limits.maxBytes), true)
-        while (await writer.run(({ pruning }) => pruning.vacuum(), true));
+        const isTooLarge = writer.read(({ pruning }) => pruning.isLargerThan(limits.maxBytes))
+        while (await writer.upkeep(({ pruning }) => pruning.vacuum()));
         return isTooLarge
       },
     }),
@@ -88,7 +88,7 @@ export function createWriteSide(open: OpenStore, { onJobError, ...options }: Wri
       }),
     startServing: () => writer.run(({ gaps }) => gaps.start()),
     /** Heartbeat in the file. Returns a gap if this process stood still. */
-    beat: () => writer.beat(({ gaps }) => gaps.beat()),
+    beat: () => writer.upkeep(({ gaps }) => gaps.beat()),
     revision: async () => writer.revision,
     recordIntegrityOk: () => writer.run((store) => store.recordIntegrityOk(), true),
     async close() {

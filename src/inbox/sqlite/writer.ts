@@ -8,7 +8,7 @@ import type { WaitingClaim } from './leases.ts'
 /** A call that waits for its transaction. */
 interface Work {
   readonly run: () => unknown
-  readonly isHeartbeat: boolean
+  readonly isUpkeep: boolean
   readonly resolve: (value: unknown) => void
   readonly reject: (error: Error) => void
 }
@@ -94,17 +94,20 @@ export class Writer {
     return this.#add(work, canWait, false)
   }
 
-  /** Like `run` with `canWait`, for work that changes what queries return only if its result isn't null. */
-  beat<T>(work: (store: SqliteStore) => T): Promise<T> {
+  /**
+   * Like `run` with `canWait`, for work that is repeated all the time. Its result is null, false or an object with a `total` of 0 if it
+   * didn't change what queries return.
+   */
+  upkeep<T>(work: (store: SqliteStore) => T): Promise<T> {
     return this.#add(work, true, true)
   }
 
-  #add<T>(work: (store: SqliteStore) => T, canWait: boolean, isHeartbeat: boolean): Promise<T> {
+  #add<T>(work: (store: SqliteStore) => T, canWait: boolean, isUpkeep: boolean): Promise<T> {
     if (this.#stopError) return Promise.reject(this.#stopError)
     return new Promise<T>((resolve, reject) => {
       this.#queue.push({
         run: () => work(this.#options.store),
-        isHeartbeat,
+        isUpkeep,
         resolve: resolve as (value: unknown) => void,
         reject,
       })
@@ -219,7 +222,8 @@ export class Writer {
 
   #countRevision(batch: readonly Work[], results: readonly unknown[]): void {
     const isServed = this.#claims.some(({ leases }) => leases.length > 0)
-    if (isServed || batch.some(({ isHeartbeat }, index) => !isHeartbeat || results[index] !== null)) this.#revision++
+    const isChange = batch.some(({ isUpkeep }, index) => !isUpkeep || hasChanged(results[index]))
+    if (isServed || isChange) this.#revision++
   }
 
   /** Nothing of the batch was committed. After a fatal failure this is in doubt. */
@@ -336,4 +340,10 @@ export class Writer {
       this.#schedule(false)
     })
   }
+}
+
+/** For the results of upkeep. */
+function hasChanged(result: unknown): boolean {
+  if (typeof result !== 'object' || result === null) return result !== null && result !== false
+  return !('total' in result) || result.total !== 0
 }
