@@ -1,12 +1,10 @@
-import { once } from 'node:events'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, afterEach, describe, expect, test } from 'vitest'
 import type { Pages } from '../../src/base/http/page-files.ts'
 import { arrivalOf, createDeadLetters } from '../fixtures/stored-events.ts'
 import { adminToken } from '../integration/admin-app.ts'
 import { startAdmin } from '../integration/admin-server.ts'
+import { AppServer } from '../support/app-server.ts'
 import { hasBrowser, launchBrowser } from '../support/browser.ts'
 
 /** An id that only the data has. */
@@ -21,23 +19,6 @@ const pages: Pages = {
     const headers = { 'Content-Security-Policy': policy, 'Cross-Origin-Opener-Policy': 'same-origin' }
     response.writeHead(200, { 'Content-Type': 'text/html', ...headers }).end(html)
   },
-}
-
-/** Serves a page of another origin on loopback. */
-async function startForeignServer() {
-  const server = createServer((_request, response) => {
-    response.writeHead(200, { 'Content-Type': 'text/html' }).end(html)
-  })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  return {
-    port: (server.address() as AddressInfo).port,
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections()
-      server.close()
-      await once(server, 'close')
-    },
-  }
 }
 
 /** Runs in a foreign page: calls the admin port at `target` in the ways a page can. Returns the text that each way could read. */
@@ -104,7 +85,8 @@ async function attack(target: string): Promise<Record<string, string>> {
 
 describe.skipIf(!hasBrowser)('a hostile page in a signed-in browser (needs Chromium: set CHROMIUM_PATH)', () => {
   let browser: Browser
-  let foreign: Awaited<ReturnType<typeof startForeignServer>>
+  /** Serves a page of another origin on loopback. */
+  let foreign: AppServer
   let stage: Awaited<ReturnType<typeof startAdmin>>
   let context: BrowserContext
   /** The signed-in page of the admin port. */
@@ -117,7 +99,8 @@ describe.skipIf(!hasBrowser)('a hostile page in a signed-in browser (needs Chrom
       '--host-resolver-rules=MAP evil.example 127.0.0.1',
       `--disable-features=${features}`,
     ])
-    foreign = await startForeignServer()
+    foreign = await AppServer.start()
+    foreign.answer = () => ({ status: 200, headers: { 'Content-Type': 'text/html' }, body: html })
   }, 60_000)
   afterAll(async () => {
     await browser.close()
@@ -125,7 +108,7 @@ describe.skipIf(!hasBrowser)('a hostile page in a signed-in browser (needs Chrom
   })
 
   beforeEach(async () => {
-    stage = await startAdmin({ more: { pages } })
+    stage = await startAdmin({ pages })
     await stage.inbox.accept([arrivalOf(secret)])
     await createDeadLetters(stage.inbox, ['evt_dead'])
     context = await browser.newContext({ locale: 'en-US' })

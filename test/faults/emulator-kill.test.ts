@@ -123,10 +123,8 @@ test(
     const random = createRandomStream(seed, 'emulator-kill')
     let isHealthy = false
     // Every other answer of one receiver is an error, until the end.
-    await using flaky = await createTestReceiver((response, _request, index) => {
-      response.writeHead(isHealthy || index % 2 === 0 ? 200 : 500).end()
-    })
-    await using good = await createTestReceiver((response) => response.writeHead(200).end())
+    await using flaky = await createTestReceiver((index) => ({ status: isHealthy || index % 2 === 0 ? 200 : 500 }))
+    await using good = await createTestReceiver(() => ({ status: 200 }))
     await using dir = await createTempDir()
     await writeFile(join(dir.path, 'seed.yaml'), seedFile([flaky.url, good.url]))
     const output = new ProcessOutput()

@@ -53,36 +53,32 @@ function tradeMore({ network, address: wallet }: Ref, waitMs: number): void {
   world.advanceTo(world.now() + waitMs)
 }
 
-describe('pages show the world as of the first one', () => {
-  it(
-    'R56 R122 A21 A60 trades, newest first, all of them or those with a token or the coin',
-    { timeout: 120_000 },
-    () => {
-      fc.assert(
-        fc.property(how, ({ chance, which, waitMs }) => {
-          const wallet = pick(activeWallets(world), chance)
-          const { network } = wallet
-          const disturb = () => tradeMore(wallet, waitMs)
-          const all = readAll(world, (page) => views.trades(wallet, page, null))
-          const times = all.map(({ timestamp }) => timestamp)
-          expect(times.toSorted().toReversed()).toEqual(times)
-          const totals = expectStable((page) => views.trades(wallet, page, null), sixth(all.length), disturb)
-          if (totals.length > 1) expect(totals.at(-1)).toBeGreaterThan(all.length)
+describe('pages show the world as of the first one', { timeout: 120_000 }, () => {
+  it('R56 R122 A21 A60 trades, newest first, all of them or those with a token or the coin', () => {
+    fc.assert(
+      fc.property(how, ({ chance, which, waitMs }) => {
+        const wallet = pick(activeWallets(world), chance)
+        const { network } = wallet
+        const disturb = () => tradeMore(wallet, waitMs)
+        const all = readAll(world, (page) => views.trades(wallet, page, null))
+        const times = all.map(({ timestamp }) => timestamp)
+        expect(times.toSorted().toReversed()).toEqual(times)
+        const totals = expectStable((page) => views.trades(wallet, page, null), sixth(all.length), disturb)
+        if (totals.length > 1) expect(totals.at(-1)).toBeGreaterThan(all.length)
 
-          const tokens = views.tokens().filter((token) => token.network === network)
-          const address = pick([...tokens.map((token) => token.address), coinAddress(network)], which)
-          const wanted = readAll(world, (page) => views.trades(wallet, page, null)).filter((trade) =>
-            [trade.token_in.address, trade.token_out.address].includes(address),
-          )
-          expect(readAll(world, (page) => views.trades(wallet, page, address))).toEqual(wanted)
-          expectStable((page) => views.trades(wallet, page, address), sixth(wanted.length), disturb)
-        }),
-        { numRuns: pageRuns },
-      )
-    },
-  )
+        const tokens = views.tokens().filter((token) => token.network === network)
+        const address = pick([...tokens.map((token) => token.address), coinAddress(network)], which)
+        const wanted = readAll(world, (page) => views.trades(wallet, page, null)).filter((trade) =>
+          [trade.token_in.address, trade.token_out.address].includes(address),
+        )
+        expect(readAll(world, (page) => views.trades(wallet, page, address))).toEqual(wanted)
+        expectStable((page) => views.trades(wallet, page, address), sixth(wanted.length), disturb)
+      }),
+      { numRuns: pageRuns },
+    )
+  })
 
-  it('A59 R122 a portfolio, with its prices', { timeout: 120_000 }, () => {
+  it('A59 R122 a portfolio, with its prices', () => {
     fc.assert(
       fc.property(how, ({ chance, which, waitMs }) => {
         const wallet = pick(activeWallets(world), chance)
@@ -96,7 +92,7 @@ describe('pages show the world as of the first one', () => {
     )
   })
 
-  it('A20 R122 a search, while tokens are listed', { timeout: 120_000 }, () => {
+  it('A20 R122 a search, while tokens are listed', () => {
     const query = fc.constantFrom('a', 'E', 'er', 'moon', 'no such token')
     fc.assert(
       fc.property(query, fc.option(fc.constantFrom(...networkIds)), (q, network) => {

@@ -107,12 +107,14 @@ test('rejected and aborted requests cause a warning with the reasons', async () 
   const clock = createTestClock()
   await using app = await startTestApp({ clock, settings: { INBOX_BODY_LIMIT: '1kb', INBOX_UNUSABLE_STATUS: '422' } })
   const event = eventBytes({ id: 'evt_1' })
+  const statuses: number[] = []
   for (const parts of [
     delivery(eventBytes({ id: 'evt_2', data: { text: 'a'.repeat(2_000) } })),
     delivery(event, { headers: { 'Content-Encoding': 'gzip' } }),
     delivery(Buffer.from('{')),
   ])
-    await rawRequest(app.port, parts)
+    statuses.push((await rawRequest(app.port, parts)).status)
+  expect([...statuses, (await app.inbox.stats()).quarantined]).toEqual([413, 415, 422, 1])
   {
     using connection = await RawConnection.open(app.port)
     connection.send(requestBytes({ ...delivery(event), headers: { Expect: '100-continue', 'Content-Length': '500' } }))

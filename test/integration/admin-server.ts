@@ -1,31 +1,21 @@
 import { once } from 'node:events'
-import { request, type IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createSessions } from '../../src/admin/sessions.ts'
-import { adminToken, setUpAdmin, viewerToken, type AppSetup } from './admin-app.ts'
-
-export interface Reply {
-  readonly status: number
-  readonly headers: IncomingHttpHeaders
-  readonly text: string
-  /** Null if the body is not JSON. */
-  readonly json: unknown
-}
+import { send as sendExactly } from '../support/exact-request.ts'
+import { adminToken, setUpAdmin, viewerToken, type AdminOverrides } from './admin-app.ts'
 
 export interface Sent {
   readonly method?: string
   readonly headers?: Readonly<Record<string, string>>
   /** Bytes are sent unchanged, everything else as JSON. */
   readonly body?: unknown
-  /** Ends an endless response after its headers. */
-  readonly headAlone?: boolean
 }
 
 export const tokens = { operator: adminToken, viewer: viewerToken }
 
-/** The admin app on its own port. Requests are sent without fetch, which would add headers. */
-export async function startAdmin(setup: AppSetup = {}) {
-  const { app, ...rest } = await setUpAdmin(setup)
+/** The admin app on its own port. */
+export async function startAdmin(overrides: AdminOverrides = {}) {
+  const { app, ...rest } = await setUpAdmin(overrides)
   const answered: { readonly method: string; readonly url: string; readonly status: number }[] = []
   app.on('request', ({ method = '', url = '' }, response) => {
     response.on('finish', () => answered.push({ method, url, status: response.statusCode }))
@@ -35,24 +25,8 @@ export async function startAdmin(setup: AppSetup = {}) {
   const { port } = app.address() as AddressInfo
   const cookie = `inbox_session_${port}`
 
-  const send = (path: string, { method = 'GET', headers = {}, body, headAlone = false }: Sent = {}) =>
-    new Promise<Reply>((resolve, reject) => {
-      const json = body === undefined ? {} : { 'Content-Type': 'application/json' }
-      const sent = { host: '127.0.0.1', port, path, method, agent: false, headers: { ...json, ...headers } }
-      const outgoing = request(sent, (response) => {
-        const { statusCode: status = 0, headers: answered } = response
-        let text = ''
-        const done = () => resolve({ status, headers: answered, text, json: jsonOf(text) })
-        response.setEncoding('utf8').on('data', (chunk: string) => (text += chunk))
-        response.on('end', done)
-        if (headAlone && answered['content-type'] === 'text/event-stream') {
-          done()
-          outgoing.destroy()
-        }
-      })
-      outgoing.on('error', reject)
-      outgoing.end(body === undefined || body instanceof Uint8Array ? body : JSON.stringify(body))
-    })
+  const send = (path: string, { method = 'GET', headers = {}, body }: Sent = {}) =>
+    sendExactly({ host: '127.0.0.1', port, path }, method, headers, body)
 
   return {
     ...rest,
@@ -65,7 +39,7 @@ export async function startAdmin(setup: AppSetup = {}) {
     breakConnections: () => app.closeAllConnections(),
     /** Calls the API as operator. `path` is below `/api/v1`. */
     call: (method: string, path: string, body?: unknown) =>
-      send(`/api/v1${path}`, { method, headers: { Authorization: `Bearer ${adminToken}` }, body, headAlone: true }),
+      send(`/api/v1${path}`, { method, headers: { Authorization: `Bearer ${adminToken}` }, body }),
     /** Cookie header with a session. */
     withCookie: (value: string) => ({ Cookie: `${cookie}=${value}` }),
     /** Signs in; returns the cookie header. */
@@ -88,12 +62,4 @@ export async function startAdmin(setup: AppSetup = {}) {
 /** A session that began at `now` on a server with these tokens. */
 export function sessionValue(role: 'operator' | 'viewer', now: number, of = tokens): string {
   return createSessions({ tokens: of, now: () => now }).begin(role).value
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return null
-  }
 }

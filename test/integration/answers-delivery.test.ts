@@ -90,13 +90,3 @@ test.each([
   expect((await readFile(join(app.dir, 'seen.txt'), 'utf8')).split('\n')).toContain(id)
   expect(Buffer.from((await app.inbox.event(id))?.raw ?? '').toString()).toBe(text)
 })
-
-test('INBOX_UNUSABLE_STATUS=422 is the status for unusable bodies, which are quarantined as well', async () => {
-  await using strict = await startTestApp({ settings: { INBOX_UNUSABLE_STATUS: '422' } })
-  using connection = await RawConnection.open(strict.port)
-  const raw = bytes('no JSON')
-  const answer = await connection.request(delivery(raw))
-  expect([answer.status, jsonOf(answer)]).toEqual([422, { status: 'quarantined', id: digestOf(raw) }])
-  expect((await strict.inbox.quarantine({ limit: 10 })).data.map(({ id }) => id)).toEqual([digestOf(raw)])
-  expect((await connection.request(delivery(eventBytes({ id: 'evt_1' })))).status).toBe(200)
-})

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { testSecret } from '../support/app.ts'
 import { AppServer } from '../support/app-server.ts'
 import { runCli, beginCli } from '../support/cli.ts'
+import { linesOf } from './cli-emulator-run.ts'
 
 const options = { cwd: '/', env: { SECRET: testSecret } }
 const argsFor = (url: string, ...more: readonly string[]) => [
@@ -39,10 +40,7 @@ test('Ctrl-C ends conformance, and the report holds the verdicts so far', async 
   await once(run.stdout, 'data')
   run.kill('SIGINT')
   const { code, out } = await run.ended
-  const lines = out
-    .trimEnd()
-    .split('\n')
-    .map((line) => JSON.parse(line))
+  const lines = linesOf({ out })
   expect(code).toBe(75)
   expect(lines[0]).toMatchObject({ msg: 'verdict', scenario: 'repeated', verdict: 'passed' })
   expect(lines.at(-1)).toMatchObject({ msg: 'finished', outcome: 'interrupted', reason: 'interrupted', passed: 1 })

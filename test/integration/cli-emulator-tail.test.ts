@@ -28,13 +28,17 @@ async function refuseOne(port: number): Promise<void> {
   await once(server, 'close')
 }
 
-test('emulator tail prints events and attempts as they happen until Ctrl-C', async () => {
+test('emulator tail prints these kinds as they happen, until Ctrl-C, and reconnects to a restarted emulator', async () => {
   await using steered = await startSteered(answerStatus(500), quiet)
-  const tail = steered.start('emulator tail --types event,attempt,clock --json')
-  await untilListening(steered, tail)
+  const url = steered.stage.emulator.url ?? ''
+  const [tail, asJson] = ['attempt,clock', 'event,attempt,clock --json'].map((types) =>
+    steered.start(`emulator tail --types ${types}`),
+  ) as [CliRun, CliRun]
+  for (const each of [tail, asJson]) await untilListening(steered, each)
   await steered.stage.control('POST', '/trigger', { type: 'contract.ownership_changed' })
-  const find = (msg: string) => linesOf(tail.text).find((line) => line.msg === msg)
-  await until(async () => tail.text.out.includes('"nextAttemptAt"') && find('event') !== undefined, 'event and attempt')
+  const find = (msg: string) => linesOf(asJson.text).find((line) => line.msg === msg)
+  await until(() => tail.text.out.includes('failed') && asJson.text.out.includes('"nextAttemptAt"'), 'the attempt')
+  await until(() => find('event') !== undefined, 'the event')
   const [event, attempt] = [find('event'), find('attempt')]
   expect(event).toMatchObject({ type: 'contract.ownership_changed', created_at: '2026-01-01T00:00:00.000Z' })
   expect(attempt).toMatchObject({
@@ -45,34 +49,23 @@ test('emulator tail prints events and attempts as they happen until Ctrl-C', asy
     at: '2026-01-01T00:00:00.000Z',
     nextAttemptAt: '2026-01-01T00:01:00.000Z',
   })
-  tail.kill('SIGINT')
-  const ended = await tail.ended
-  expect(ended).toMatchObject({ code: 0, errors: '' })
-  expect(linesOf(ended).every(({ msg }) => ['event', 'attempt', 'clock'].includes(msg))).toBe(true)
-})
-
-test('emulator tail --types prints these kinds, and reconnects to a restarted emulator', async () => {
-  await using steered = await startSteered(answerStatus(200), quiet)
-  const url = steered.stage.emulator.url ?? ''
-  const tail = steered.start('emulator tail --types attempt,clock')
-  await untilListening(steered, tail)
-  await steered.stage.control('POST', '/trigger', { type: 'contract.ownership_changed' })
-  await until(async () => tail.text.out.includes('acknowledged'), 'the attempt')
+  asJson.kill('SIGINT')
+  expect(await asJson.ended).toMatchObject({ code: 0, errors: '' })
 
   await steered.stage.emulator.stop()
-  await until(async () => tail.text.errors.includes('lost '), 'the lost connection')
+  await until(() => tail.text.errors.includes('lost '), 'the lost connection')
   const port = Number(new URL(url).port)
   await refuseOne(port)
   await using again = createEmulator({ ...quiet, listen: { host: '127.0.0.1', port } })
   await again.start()
-  await until(async () => tail.text.errors.includes('is back'), 'the reconnection')
+  await until(() => tail.text.errors.includes('is back'), 'the reconnection')
   await stageOf(again).control('POST', '/clock', { mode: 'scaled', speed: 60 })
-  await until(async () => tail.text.out.includes('scaled'), 'the change of the clock')
+  await until(() => tail.text.out.includes('scaled'), 'the change of the clock')
   tail.kill('SIGINT')
   const { code, out, errors } = await tail.ended
   expect(code).toBe(0)
   expect(out).toMatch(
-    /^00:00:00 {2}contract\.ownership_changed {2} *evt_\w{26} {2}127\.0\.0\.1:\d+\/webhooks +200 {2}acknowledged +\d+ ms$/m,
+    /^00:00:00 {2}contract\.ownership_changed {2} *evt_\w{26} {2}127\.0\.0\.1:\d+\/webhooks +500 {2}failed +\d+ ms {2}next at 00:01:00$/m,
   )
   expect(out).toMatch(/^00:00:00 {2}clock: manual/)
   expect(out).toMatch(/^00:00:00 {2}clock: scaled, 60 × real time$/m)

@@ -48,12 +48,6 @@ test('the help of every command has an example of it', () => {
   expect(without.map(({ name }) => name)).toEqual([])
 })
 
-test('all helps describe the command help alike', () => {
-  const groups = [program, ...all.map(({ command }) => command)].filter(({ commands }) => commands.length > 0)
-  const lines = groups.flatMap((group) => /^ +help \[command\] +(.*)$/m.exec(group.helpInformation())?.[1] ?? [])
-  expect(lines).toEqual(groups.map(() => 'Show the help of a command'))
-})
-
 test('help lists all commands in groups', async () => {
   const { code, out } = await run('--help')
   expect(code).toBe(0)

@@ -79,18 +79,12 @@ test('init writes a project that compiles, and whose test finds a broken handler
   expect(runItsTest(project).status).toBe(1)
 }, 180_000)
 
-test('a new project passes check', async () => {
-  await using dir = await createTempDir()
-  await runCli(['init'], { cwd: dir.path })
-  const { code, out } = await runCli(['check', '--json'], { cwd: dir.path })
-  expect(code).toBe(0)
-  const handlers = [{ name: 'large-trades', types: ['wallet.large_trade'] }]
-  expect(JSON.parse(out)).toMatchObject({ handlers, warnings: [] })
-})
-
-test('a new project has its own private secret, which the container gets as a file', async () => {
+test('a new project passes check, and has its own private secret, which the container gets as a file', async () => {
   await using dir = await createTempDir()
   await Promise.all(['a', 'b'].map((name) => runCli(['init', name], { cwd: dir.path })))
+  const { out } = await runCli(['check', '--json'], { cwd: join(dir.path, 'a') })
+  const handlers = [{ name: 'large-trades', types: ['wallet.large_trade'] }]
+  expect(JSON.parse(out)).toMatchObject({ handlers, warnings: [] })
   const [one = '', other = ''] = ['a', 'b'].map((name) => read(dir.path, name, 'secrets/webhook'))
   expect(one).toMatch(/^[\w-]{43}\n$/)
   expect(other).not.toBe(one)

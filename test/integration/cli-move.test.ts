@@ -66,102 +66,94 @@ const numbered = 'attempt.seq audit.id gap.id handler.id header_set.id quarantin
 
 const number = async (url: string, sql: string) => Number((await ask<{ n: string }>(url, `SELECT (${sql}) AS n`))[0]?.n)
 
-describe('a move', () => {
-  test(
-    'copies all rows and counters, and leaves a file that cannot be served',
-    async () => {
-      await using store = await aStore()
-      const { file, cwd } = store
-      for (const name of movedTables) {
-        expect(fileValue(file, `SELECT count(*) FROM "${name}"`), `rows of ${name} to be moved`).toBeGreaterThan(0)
-      }
-      const url = await postgres.createBare()
-      const running = fileValue<number>(file, 'SELECT count(*) FROM run WHERE state = 3')
-      expect(running).toBeGreaterThan(1)
-      const crashedBefore = fileValue<number>(file, `SELECT count(*) FROM attempt WHERE outcome = 'crashed'`)
+describe('a move', { timeout: processesMs }, () => {
+  test('copies all rows and counters, and leaves a file that cannot be served', async () => {
+    await using store = await aStore()
+    const { file, cwd } = store
+    for (const name of movedTables) {
+      expect(fileValue(file, `SELECT count(*) FROM "${name}"`), `rows of ${name} to be moved`).toBeGreaterThan(0)
+    }
+    const url = await postgres.createBare()
+    const running = fileValue<number>(file, 'SELECT count(*) FROM run WHERE state = 3')
+    expect(running).toBeGreaterThan(1)
+    const crashedBefore = fileValue<number>(file, `SELECT count(*) FROM attempt WHERE outcome = 'crashed'`)
 
-      const moved = await runCli(['move', '--from', 'sqlite:./inbox.db', '--to', 'env:TO', '--json'], {
-        cwd,
-        env: { TO: url },
-      })
-      expect(moved).toMatchObject({ code: 0, errors: '' })
-      expect(moved.out).not.toContain(new URL(url).password)
-      const report = JSON.parse(moved.out) as { tables: { table: string; rows: number }[] }
-      expect(report).toMatchObject({ result: 'moved', from: file, resumed: false })
-      for (const name of movedTables) {
-        const rows = fileValue<number>(file, `SELECT count(*) FROM "${name}"`)
-        expect(report.tables.find(({ table }) => table === name)?.rows, name).toBe(rows)
-        expect(await number(url, `SELECT count(*) FROM inbox."${name}"`), name).toBe(rows)
-      }
-      // Runs in flight count as crashed, as at any start.
-      expect(await number(url, `SELECT count(*) FROM inbox.attempt WHERE outcome = 'crashed'`)).toBe(
-        crashedBefore + running,
+    const moved = await runCli(['move', '--from', 'sqlite:./inbox.db', '--to', 'env:TO', '--json'], {
+      cwd,
+      env: { TO: url },
+    })
+    expect(moved).toMatchObject({ code: 0, errors: '' })
+    expect(moved.out).not.toContain(new URL(url).password)
+    const report = JSON.parse(moved.out) as { tables: { table: string; rows: number }[] }
+    expect(report).toMatchObject({ result: 'moved', from: file, resumed: false })
+    for (const name of movedTables) {
+      const rows = fileValue<number>(file, `SELECT count(*) FROM "${name}"`)
+      expect(report.tables.find(({ table }) => table === name)?.rows, name).toBe(rows)
+      expect(await number(url, `SELECT count(*) FROM inbox."${name}"`), name).toBe(rows)
+    }
+    // Runs in flight count as crashed, as at any start.
+    expect(await number(url, `SELECT count(*) FROM inbox.attempt WHERE outcome = 'crashed'`)).toBe(
+      crashedBefore + running,
+    )
+    expect(await number(url, 'SELECT count(*) FROM inbox.run WHERE state = 3')).toBe(0)
+
+    const lastSeq = fileValue<number>(file, 'SELECT max(seq) FROM event')
+    expect(await number(url, 'SELECT last_seq FROM inbox.counter')).toBe(lastSeq)
+    expect(await number(url, 'SELECT body_bytes FROM inbox.counter')).toBe(
+      fileValue(file, 'SELECT max(total) FROM body'),
+    )
+    expect(await number(url, `SELECT nextval('inbox.run_id')`)).toBe(
+      fileValue<number>(file, 'SELECT max(id) FROM run') + 1,
+    )
+    for (const [name, identity] of numbered.map((column) => column.split('.'))) {
+      const highest = await number(url, `SELECT max("${identity}") FROM inbox."${name}"`)
+      expect(await number(url, `SELECT nextval(pg_get_serial_sequence('inbox.${name}', '${identity}'))`), name).toBe(
+        highest + 1,
       )
-      expect(await number(url, 'SELECT count(*) FROM inbox.run WHERE state = 3')).toBe(0)
+    }
+    expect(await number(url, `SELECT count(*) FROM inbox.meta WHERE name = 'moving_at'`)).toBe(0)
 
-      const lastSeq = fileValue<number>(file, 'SELECT max(seq) FROM event')
-      expect(await number(url, 'SELECT last_seq FROM inbox.counter')).toBe(lastSeq)
-      expect(await number(url, 'SELECT body_bytes FROM inbox.counter')).toBe(
-        fileValue(file, 'SELECT max(total) FROM body'),
-      )
-      expect(await number(url, `SELECT nextval('inbox.run_id')`)).toBe(
-        fileValue<number>(file, 'SELECT max(id) FROM run') + 1,
-      )
-      for (const [name, identity] of numbered.map((column) => column.split('.'))) {
-        const highest = await number(url, `SELECT max("${identity}") FROM inbox."${name}"`)
-        expect(await number(url, `SELECT nextval(pg_get_serial_sequence('inbox.${name}', '${identity}'))`), name).toBe(
-          highest + 1,
-        )
-      }
-      expect(await number(url, `SELECT count(*) FROM inbox.meta WHERE name = 'moving_at'`)).toBe(0)
+    await expect(openFileStore(file, { clock: createTestClock() })).rejects.toMatchObject({
+      code: 'config_invalid',
+      message: expect.stringMatching(/was moved to PostgreSQL at 20.*move --undo/s),
+    })
 
-      await expect(openFileStore(file, { clock: createTestClock() })).rejects.toMatchObject({
-        code: 'config_invalid',
-        message: expect.stringMatching(/was moved to PostgreSQL at 20.*move --undo/s),
-      })
+    // A repeated move does nothing. A move to another database is refused.
+    expect(await move(file, url)).toMatchObject({ result: 'finished' })
+    await expect(move(file, await postgres.createDatabase())).rejects.toMatchObject({ code: 'usage' })
+  })
 
-      // A repeated move does nothing. A move to another database is refused.
-      expect(await move(file, url)).toMatchObject({ result: 'finished' })
-      await expect(move(file, await postgres.createDatabase())).rejects.toMatchObject({ code: 'usage' })
-    },
-    processesMs,
-  )
-
-  test(
-    'continues after a kill at any row',
-    async () => {
-      await using store = await aStore()
-      const { file, cwd } = store
-      const url = await postgres.createDatabase()
-      await using stops = await createStops(url)
-      const middle = (table: string) => fileValue<number>(file, `SELECT max(rowid) / 2 FROM "${table}"`)
-      const points: readonly [string, string][] = [
-        ['event', 'NEW.seq = 1300'],
-        ['run', `NEW.id = ${middle('run')}`],
-        ['meta', `NEW.name = 'moved_at'`],
-      ]
-      for (const [table, when] of points) {
-        await stops.at(table, when)
-        using child = startCli(['move', '--from', 'sqlite:./inbox.db', '--to', 'env:TO'], { cwd, env: { TO: url } })
-        await Promise.race([
-          stops.reached(),
-          child.ended.then(({ errors }) => Promise.reject(new Error(`ended before ${table} ${when}: ${errors}`))),
-        ])
-        child.child.kill('SIGKILL')
-        await child.ended
-        // The file can't be served in this state.
-        await expect(openFileStore(file, { clock: createTestClock() })).rejects.toThrow('is being moved to PostgreSQL')
-        await stops.release()
-      }
-      const last = await runCli(['move', '--from', 'sqlite:./inbox.db', '--to', 'env:TO', '--json'], {
-        cwd,
-        env: { TO: url },
-      })
-      expect(last).toMatchObject({ code: 0, errors: '' })
-      expect(JSON.parse(last.out)).toMatchObject({ result: 'moved', resumed: true })
-    },
-    processesMs,
-  )
+  test('continues after a kill at any row', async () => {
+    await using store = await aStore()
+    const { file, cwd } = store
+    const url = await postgres.createDatabase()
+    await using stops = await createStops(url)
+    const middle = (table: string) => fileValue<number>(file, `SELECT max(rowid) / 2 FROM "${table}"`)
+    const points: readonly [string, string][] = [
+      ['event', 'NEW.seq = 1300'],
+      ['run', `NEW.id = ${middle('run')}`],
+      ['meta', `NEW.name = 'moved_at'`],
+    ]
+    for (const [table, when] of points) {
+      await stops.at(table, when)
+      using child = startCli(['move', '--from', 'sqlite:./inbox.db', '--to', 'env:TO'], { cwd, env: { TO: url } })
+      await Promise.race([
+        stops.reached(),
+        child.ended.then(({ errors }) => Promise.reject(new Error(`ended before ${table} ${when}: ${errors}`))),
+      ])
+      child.child.kill('SIGKILL')
+      await child.ended
+      // The file can't be served in this state.
+      await expect(openFileStore(file, { clock: createTestClock() })).rejects.toThrow('is being moved to PostgreSQL')
+      await stops.release()
+    }
+    const last = await runCli(['move', '--from', 'sqlite:./inbox.db', '--to', 'env:TO', '--json'], {
+      cwd,
+      env: { TO: url },
+    })
+    expect(last).toMatchObject({ code: 0, errors: '' })
+    expect(JSON.parse(last.out)).toMatchObject({ result: 'moved', resumed: true })
+  })
 
   test('marks the file after a kill between its last two steps', async () => {
     await using store = await aStore()

@@ -79,9 +79,9 @@ describe('trigger --source', () => {
 describe('verify --source', () => {
   const body = '{"id":"b"}'
   const now = Date.UTC(2026, 0, 31)
-  const explain = async (args: readonly string[], change: Record<string, string> = {}) => {
+  const explain = async (args: readonly string[]) => {
     const { headers } = await createSignedRequest({ source: { ...sources.desk, secrets: secret }, body, now })
-    const lines = Object.entries({ ...headers, ...change }).map(([name, value]) => `${name}: ${value}`)
+    const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
     await writeFile(join(app.dir, 'headers'), ['POST /hooks/desk HTTP/1.1', ...lines, ''].join('\r\n'))
     await writeFile(join(app.dir, 'body'), body)
     return run(['verify', '--source', 'desk', '--headers', '@headers', '--at', '2026-01-31T00:00:00Z', ...args])
@@ -95,16 +95,11 @@ describe('verify --source', () => {
     )
   })
 
-  test('explains a changed body, and a header that is missing', async () => {
+  test('explains a changed body', async () => {
     await writeFile(join(app.dir, 'changed'), `${body}\n`)
     const changed = await explain(['--body', '@changed', '--json'])
     expect(changed.code).toBe(1)
     expect(JSON.parse(changed.out)).toMatchObject({ valid: false, code: 'body_newline', matchedLabel: 'new' })
-    const { code, out } = await explain(['--body', '@body'], { 'x-signature': '' })
-    expect({ code, out }).toEqual({
-      code: 1,
-      out: 'not valid: missing\nThe header x-signature is missing, empty or without a signature.\n',
-    })
   })
 
   test('inflates a gzipped body if the sender signs the inflated one', async () => {

@@ -29,7 +29,7 @@ test('R72 A25 trigger --url posts one event, signed over its exact bytes', async
 })
 
 test('trigger --url sets fields, and reads the secret from a file or, with a warning, from the command line', async () => {
-  await using receiver = await createTestReceiver((response) => response.end('{"status":"accepted"}'))
+  await using receiver = await createTestReceiver(answerStatus(200))
   await using dir = await createTempDir()
   const file = join(dir.path, 'secret.txt')
   await writeFile(file, `${secret}\n`)

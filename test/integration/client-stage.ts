@@ -1,25 +1,12 @@
 import { expect } from 'vitest'
-import { createClient, type ApiClient, type ApiError } from '../../src/client/index.ts'
+import { createClient, type ApiError } from '../../src/client/index.ts'
 import type { ClientOptions } from '../../src/client/options.ts'
-import type { Clock } from '../../src/base/clock.ts'
-import { apiKey, startStage, testSeed, type Stage } from './emulator-stage.ts'
+import { apiKey, startStage, testSeed } from './emulator-stage.ts'
 
-export interface ClientStage extends AsyncDisposable {
-  readonly stage: Stage
-  readonly api: ApiClient
-  readonly clock: HastyClock
-  /** Another client of the same emulator. */
-  client(options?: Partial<ClientOptions>): ApiClient
-  /** Injects a fault into answers. */
-  fault(fault: object, more?: object): Promise<void>
-  /** Removes all faults. */
-  heal(): Promise<void>
-  /** Requests since the last call, as method and path. */
-  asked(): readonly string[]
-}
+export type ClientStage = Awaited<ReturnType<typeof startClientStage>>
 
 /** An emulator with some history, and a client whose pauses take no time. */
-export async function startClientStage(): Promise<ClientStage> {
+export async function startClientStage() {
   const stage = await startStage({ seed: testSeed({ world: { seed: 'client', history: '3h' } }) })
   const clock = createHastyClock()
   let asked: string[] = []
@@ -38,15 +25,19 @@ export async function startClientStage(): Promise<ClientStage> {
     stage,
     api: client(),
     clock,
+    /** Another client of the same emulator. */
     client,
-    async fault(fault, more = {}) {
+    /** Injects a fault into answers. */
+    async fault(fault: object, more: object = {}) {
       const { status, text } = await stage.control('POST', '/faults', { direction: 'in', fault, ...more })
       if (status !== 201) throw new Error(`no such fault: ${text}`)
     },
+    /** Removes all faults. */
     async heal() {
       await stage.control('DELETE', '/faults')
     },
-    asked() {
+    /** Requests since the last call, as method and path. */
+    asked(): readonly string[] {
       const last = asked
       asked = []
       return last
@@ -55,26 +46,21 @@ export async function startClientStage(): Promise<ClientStage> {
   }
 }
 
-export interface HastyClock extends Clock {
-  /** Elapsed pauses in milliseconds. */
-  readonly pauses: number[]
-  advance(ms: number): void
-}
-
 /** Timeouts are longer, pauses between retries shorter. */
 const longestPauseMs = 20_000
 
 /** Pauses end at once and are recorded; timeouts never end. */
-export function createHastyClock(random = 0): HastyClock {
+export function createHastyClock(random = 0) {
   let now = Date.UTC(2026, 0, 1)
   const pauses: number[] = []
   return {
+    /** Elapsed pauses in milliseconds. */
     pauses,
-    advance(ms) {
+    advance(ms: number) {
       now += ms
     },
     now: () => now,
-    after(ms, fn) {
+    after(ms: number, fn: () => void) {
       if (ms > longestPauseMs) return { cancel() {} }
       pauses.push(ms)
       const timer = setImmediate(() => {

@@ -1,5 +1,4 @@
 import { writeFile } from 'node:fs/promises'
-import net, { type AddressInfo } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { runConformance, type ConformanceOptions, type Report } from '../../src/cli/conformance/run.ts'
@@ -8,7 +7,8 @@ import { sign } from '../../src/signature/sign.ts'
 import { testSecret } from '../support/app.ts'
 import { AppServer } from '../support/app-server.ts'
 import { effectsHandler } from '../support/ledger.ts'
-import { Sidecar, type SidecarOptions } from '../support/sidecar.ts'
+import { Sidecar } from '../support/sidecar.ts'
+import { startSocketServer } from '../support/socket-server.ts'
 
 /** The second secret of receivers that accept two. */
 const nextSecret = 'the-secret-that-comes-next'
@@ -32,29 +32,6 @@ function failedScenarios(report: Report): readonly string[] {
   return verdictsOf(report, 'failed').map(({ scenario }) => scenario)
 }
 
-/** Starts a receiver that writes lines such as `evt_1 1 4711 end` to EFFECTS. A restart kills it and reuses its port. */
-async function startRestartable(options: SidecarOptions) {
-  await using stack = new AsyncDisposableStack()
-  const sidecar = stack.use(await Sidecar.start(options))
-  const { port } = new URL(sidecar.url)
-  // The file is read before the first effect.
-  await writeFile(sidecar.effectsFile, '', { flag: 'a' })
-  const control = stack.use(await AppServer.start())
-  control.answer = async () => {
-    await sidecar.kill()
-    await sidecar.start({ INBOX_PORT: port })
-    return { status: 200 }
-  }
-  const call = `fetch('${control.url}').then((answer) => process.exit(answer.ok ? 0 : 1))`
-  const owned = stack.move()
-  return {
-    sidecar,
-    effects: `awk '$4 == "end" { print $1 }' '${sidecar.effectsFile}'`,
-    restart: `'${process.execPath}' -e "${call}"`,
-    [Symbol.asyncDispose]: () => owned.disposeAsync(),
-  }
-}
-
 const ruleCount = Object.values(scenarios).flatMap((cases) => cases.flatMap(({ checks }) => checks)).length
 
 /** A handler that takes longer than the acknowledgement timeout. */
@@ -64,11 +41,23 @@ export default { type: '*', run: (event, ctx) => wait(30_000, undefined, { signa
 `
 
 test('R71 R72 R73 R75 R79 R88 R89 R90 R92 R103 R127 our sidecar passes every rule twice in a row, while a handler takes 30 s', async () => {
-  await using receiver = await startRestartable({
+  await using sidecar = await Sidecar.start({
     env: { INBOX_SECRETS: `${testSecret},${nextSecret}` },
     handlers: { 'effects.mjs': effectsHandler({ busyMs: 5 }), 'slow.mjs': slow },
   })
-  const { sidecar, effects, restart } = receiver
+  const { port } = new URL(sidecar.url)
+  // The file is read before the first effect.
+  await writeFile(sidecar.effectsFile, '', { flag: 'a' })
+  await using control = await AppServer.start()
+  control.answer = async () => {
+    await sidecar.kill()
+    await sidecar.start({ INBOX_PORT: port })
+    return { status: 200 }
+  }
+  // Its lines are such as `evt_1 1 4711 end`.
+  const effects = `awk '$4 == "end" { print $1 }' '${sidecar.effectsFile}'`
+  const call = `fetch('${control.url}').then((answer) => process.exit(answer.ok ? 0 : 1))`
+  const restart = `'${process.execPath}' -e "${call}"`
   const report = await conformance(sidecar.url, null, { nextSecret, effects, restart, many: 200 })
   expect(report.verdicts.filter(({ verdict }) => verdict !== 'passed')).toEqual([])
   expect(report).toMatchObject({ outcome: 'passed', reason: null, passed: ruleCount, failed: 0, notChecked: 0 })
@@ -138,21 +127,14 @@ test.each([
   ['closes each connection without an answer', 'http', true, 'the connection was cut without an answer'],
   ['does not speak TLS', 'https', false, 'no connection within 500 ms'],
 ])('a receiver that %s is unreachable', async (_, protocol, isClosing, reason) => {
-  const server = net.createServer((socket) => {
-    socket.on('error', () => {})
+  await using server = await startSocketServer((socket) => {
     socket.on('data', () => isClosing && socket.resetAndDestroy())
   })
-  const port = await listen(server)
+  const { port } = server
   const report = await conformance(`${protocol}://127.0.0.1:${port}/in?token=hidden`, 'acceptance', { timeoutMs: 500 })
-  server.close()
   expect(report).toMatchObject({ outcome: 'unreachable', url: `${protocol}://127.0.0.1:${port}/in`, verdicts: [] })
   expect(report.reason).toContain(`the receiver could not be reached: ${reason}`)
 })
-
-async function listen(server: net.Server): Promise<number> {
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  return (server.address() as AddressInfo).port
-}
 
 test.each([
   ['exit 3', 'the command exited with 3; run it by hand to see its output'],

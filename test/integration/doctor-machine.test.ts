@@ -1,8 +1,7 @@
 import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { createServer, type Server, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { judgeFileSystem, judgeSpace, judgeSync, measureSync, roughBytes } from '../../src/cli/doctor/disk.ts'
+import { judgeFileSystem, judgeSpace, judgeSync, measureSync } from '../../src/cli/doctor/disk.ts'
 import { examineMachine } from '../../src/cli/doctor/examine.ts'
 import { examineClock, judgeClock } from '../../src/cli/doctor/machine.ts'
 import { openWriterConnection } from '../../src/inbox/sqlite/connection.ts'
@@ -10,6 +9,7 @@ import { lockDatabase } from '../../src/inbox/sqlite/lock.ts'
 import { migrations } from '../../src/inbox/sqlite/migrations.ts'
 import { AppServer } from '../support/app-server.ts'
 import { startTestApp, testSecret } from '../support/app.ts'
+import { freePort } from '../support/stream-sinks.ts'
 import { createTempDir } from '../support/temp-dir.ts'
 
 const noon = Date.UTC(2027, 0, 1, 12)
@@ -77,11 +77,6 @@ test.each([
   },
 )
 
-test('formats sizes in the largest fitting unit', () => {
-  const sizes = [0, 1_023, 1_536, 200 * mb, 3 * 1024 * mb].map(roughBytes)
-  expect(sizes).toEqual(['0 bytes', '1023 bytes', '1.5kb', '200mb', '3.0gb'])
-})
-
 test.each([
   [0.8, 3, 'ok', 'within about 1.6 ms, sometimes 6 ms'],
   [80, 300, 'warn', 'expect acknowledgements'],
@@ -112,16 +107,10 @@ describe('examines the machine', () => {
     return (check: string) => findings.find((finding) => finding.check === check)
   }
 
-  async function listen(server: Server): Promise<string> {
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-    return String((server.address() as AddressInfo).port)
-  }
-
   test('a port fails if another program or a sidecar with another database has it', async () => {
     await using dir = await createTempDir()
-    const stranger = createServer((socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi'))
-    const taken = await look(dir.path, { INBOX_PORT: await listen(stranger) })
-    stranger.close()
+    await using stranger = await AppServer.start()
+    const taken = await look(dir.path, { INBOX_PORT: String(stranger.port) })
     expect(taken('webhook port')).toMatchObject({
       result: 'fail',
       found: expect.stringContaining('by another program'),
@@ -140,9 +129,7 @@ describe('examines the machine', () => {
     const foreign = await look(dir.path, { INBOX_HOST: '192.0.2.1', INBOX_PORT: '8080' })
     expect(foreign('webhook port')).toMatchObject({ result: 'fail', found: expect.stringContaining('EADDRNOTAVAIL') })
 
-    const probe = createServer()
-    const free = await listen(probe)
-    await new Promise((resolve) => probe.close(resolve))
+    const free = String(await freePort())
     ;(await openWriterConnection(join(dir.path, 'inbox.db'))).close()
     expect((await look(dir.path, { INBOX_PORT: free }))('webhook port')).toMatchObject({ result: 'ok' })
     const lock = lockDatabase(join(dir.path, 'inbox.db'))

@@ -1,7 +1,7 @@
 import Sqlite from 'better-sqlite3'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { createTestClock } from '../../src/base/clock.ts'
 import { createLogger } from '../../src/base/log.ts'
 import { createLocalSqliteInbox } from '../../src/inbox/sqlite/local.ts'
@@ -12,6 +12,7 @@ import { runCli } from '../support/cli.ts'
 import { createTempDir } from '../support/temp-dir.ts'
 import { until } from '../support/until.ts'
 
+vi.setConfig({ testTimeout: 120_000 })
 const hour = 3_600_000
 
 /** Creates a file that was served for a day at a time, with these outages in between, in ms. */
@@ -34,7 +35,7 @@ async function serve(file: string, outages: readonly number[]): Promise<void> {
   await inbox.close()
 }
 
-test('doctor lists outages, and exits with 1 until lost events are acknowledged', { timeout: 120_000 }, async () => {
+test('doctor lists outages, and exits with 1 until lost events are acknowledged', async () => {
   await using dir = await createTempDir()
   const file = join(dir.path, 'inbox.db')
   await serve(file, [13 * hour, 1_500, 2_000, 3_600_000, 2_000])
@@ -79,50 +80,46 @@ and 2 of less than a minute
   expect((await doctor('--acknowledge')).out).toBe('there was nothing to acknowledge\n')
 })
 
-test(
-  'each start logs lost events and paused handlers until acknowledged or resumed',
-  { timeout: 120_000 },
-  async () => {
-    await using dir = await createTempDir()
-    const file = join(dir.path, 'inbox.db')
-    await serve(file, [20 * hour])
-    const db = new Sqlite(file)
-    db.prepare(`UPDATE meta SET value = 3 WHERE name = 'missing_seqs'`).run()
-    db.close()
-    const lines: string[] = []
-    const log = createLogger({ level: 'info', pretty: false, output: { write: (line) => void lines.push(line) } })
-    const logged = async (msg: string) => {
-      const find = () => lines.map((line) => JSON.parse(line) as { msg: string }).find((line) => line.msg === msg)
-      await until(() => find() !== undefined, msg)
-      return find()
-    }
-    const start = async () => {
-      lines.length = 0
-      const handlers = { 'quiet.mjs': `export default { type: '*', run() {} }` }
-      const app = await startTestApp({ dir: dir.path, log, settings: { INBOX_DATABASE_URL: sqliteUrl }, handlers })
-      const cli = (...args: string[]) =>
-        runCli([...args, '--admin-url', app.adminUrl], {
-          cwd: dir.path,
-          env: { INBOX_ADMIN_TOKEN: app.adminToken },
-        })
-      return Object.assign(app, { cli })
-    }
-    const lost = 'events lost in downtime'
-    const paused = 'handlers paused'
-    {
-      await using app = await start()
-      expect(await logged(lost)).toMatchObject({ level: 'error', lostFrom: expect.any(String) })
-      expect(await app.cli('handlers', 'pause', 'quiet')).toMatchObject({ code: 0 })
-    }
+test('each start logs lost events and paused handlers until acknowledged or resumed', async () => {
+  await using dir = await createTempDir()
+  const file = join(dir.path, 'inbox.db')
+  await serve(file, [20 * hour])
+  const db = new Sqlite(file)
+  db.prepare(`UPDATE meta SET value = 3 WHERE name = 'missing_seqs'`).run()
+  db.close()
+  const lines: string[] = []
+  const log = createLogger({ level: 'info', pretty: false, output: { write: (line) => void lines.push(line) } })
+  const logged = async (msg: string) => {
+    const find = () => lines.map((line) => JSON.parse(line) as { msg: string }).find((line) => line.msg === msg)
+    await until(() => find() !== undefined, msg)
+    return find()
+  }
+  const start = async () => {
+    lines.length = 0
+    const handlers = { 'quiet.mjs': `export default { type: '*', run() {} }` }
+    const app = await startTestApp({ dir: dir.path, log, settings: { INBOX_DATABASE_URL: sqliteUrl }, handlers })
+    const cli = (...args: string[]) =>
+      runCli([...args, '--admin-url', app.adminUrl], {
+        cwd: dir.path,
+        env: { INBOX_ADMIN_TOKEN: app.adminToken },
+      })
+    return Object.assign(app, { cli })
+  }
+  const lost = 'events lost in downtime'
+  const paused = 'handlers paused'
+  {
     await using app = await start()
-    const { cli } = app
-    expect(await logged(lost)).toMatchObject({ level: 'error' })
-    expect(await logged(paused)).toMatchObject({ level: 'warn', all: false, handlers: ['quiet'] })
+    expect(await logged(lost)).toMatchObject({ level: 'error', lostFrom: expect.any(String) })
+    expect(await app.cli('handlers', 'pause', 'quiet')).toMatchObject({ code: 0 })
+  }
+  await using app = await start()
+  const { cli } = app
+  expect(await logged(lost)).toMatchObject({ level: 'error' })
+  expect(await logged(paused)).toMatchObject({ level: 'warn', all: false, handlers: ['quiet'] })
 
-    const list = `onchain-inbox handlers list --admin-url ${app.adminUrl}`
-    expect((await cli('doctor')).out).toContain(`paused: quiet (${list})`)
-    const { out } = await cli('doctor', '--acknowledge', '--json')
-    expect(JSON.parse(out)).toEqual({ missing_sequence_numbers: 3, gaps: expect.any(Number) })
-    await logged('lost events acknowledged')
-  },
-)
+  const list = `onchain-inbox handlers list --admin-url ${app.adminUrl}`
+  expect((await cli('doctor')).out).toContain(`paused: quiet (${list})`)
+  const { out } = await cli('doctor', '--acknowledge', '--json')
+  expect(JSON.parse(out)).toEqual({ missing_sequence_numbers: 3, gaps: expect.any(Number) })
+  await logged('lost events acknowledged')
+})

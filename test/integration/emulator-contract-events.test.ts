@@ -38,32 +38,24 @@ beforeAll(async () => {
   }
 })
 
-const deliveriesOf = (type: string) => {
-  const found = deliveries.filter(({ event }) => event.type === type)
-  expect(found.length).toBeGreaterThan(0)
-  return found
-}
-
 test.each([...openApi.webhooks])(
-  'R71 R78 R92 deliveries of %s match the OpenAPI document',
-  (type, { schema, headers }) => {
-    for (const delivery of deliveriesOf(type)) {
-      expect(delivery.method).toBe('POST')
-      expect(delivery.headers['content-type']).toBe('application/json')
-      for (const { name, required, schema: own } of headers) {
+  'R71 R78 R92 deliveries of %s match the OpenAPI and AsyncAPI documents',
+  (type, webhook) => {
+    const found = deliveries.filter(({ event }) => event.type === type)
+    expect(found.length).toBeGreaterThan(0)
+    const message = asyncApi.messages.get(type)!
+    const named = Object.keys(asyncApi.resolve(message.headers)['properties'])
+    for (const { method, headers, event } of found) {
+      expect(method).toBe('POST')
+      expect(headers['content-type']).toBe('application/json')
+      for (const { name, required, schema } of webhook.headers) {
         expect(required, name).toBe(true)
-        expect(openApi.problemsOf(own, delivery.headers[name.toLowerCase()]), name).toEqual([])
+        expect(openApi.problemsOf(schema, headers[name.toLowerCase()]), name).toEqual([])
       }
-      expect(openApi.strictProblemsOf(schema, delivery.event)).toEqual([])
+      expect(openApi.strictProblemsOf(webhook.schema, event)).toEqual([])
+      const given = Object.fromEntries(named.map((name) => [name, headers[name.toLowerCase()]]))
+      expect(asyncApi.problemsOf(message.headers, given)).toEqual([])
+      expect(asyncApi.strictProblemsOf(message.payload, event)).toEqual([])
     }
   },
 )
-
-test.each([...asyncApi.messages])('R92 deliveries of %s match the AsyncAPI document', (type, { payload, headers }) => {
-  for (const delivery of deliveriesOf(type)) {
-    const named = Object.keys(asyncApi.resolve(headers)['properties'])
-    const given = Object.fromEntries(named.map((name) => [name, delivery.headers[name.toLowerCase()]]))
-    expect(asyncApi.problemsOf(headers, given)).toEqual([])
-    expect(asyncApi.strictProblemsOf(payload, delivery.event)).toEqual([])
-  }
-})

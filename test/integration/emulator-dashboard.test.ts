@@ -3,29 +3,60 @@ import { networkInterfaces } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { demoCredentials } from '../../src/base/demo-credentials.ts'
+import type { EmulatorOptions } from '../../src/emulator/emulator.ts'
+import type { SeedInput } from '../../src/emulator/seed/schema.ts'
 import { tlsPair } from '../fixtures/tls.ts'
+import { send } from '../support/exact-request.ts'
 import { createTempDir } from '../support/temp-dir.ts'
-import {
-  login,
-  openBrowser,
-  send,
-  startDashboard,
-  startSignedIn,
-  type DashboardStage,
-} from './emulator-dashboard-stage.ts'
-import { apiKey, controlToken } from './emulator-stage.ts'
+import { apiKey, controlToken, startStage, testSeed } from './emulator-stage.ts'
+
+const login = { user: 'ada', password: 'password-of-the-test-0001' }
+
+/** Keeps the session cookie and sends the Origin of its page. */
+function openBrowser(url: string) {
+  const browser = {
+    /** The latest session cookie. */
+    cookie: null as string | null,
+    /** A request below `/_emulator` as a page of the dashboard sends it. */
+    async ask(method: string, path: string, body?: unknown, headers: Readonly<Record<string, string>> = {}) {
+      const reply = await send(
+        `${url}/_emulator${path}`,
+        method,
+        {
+          'Sec-Fetch-Site': 'same-origin',
+          ...(method !== 'GET' && { Origin: url }),
+          ...(browser.cookie !== null && { Cookie: browser.cookie }),
+          ...headers,
+        },
+        body,
+      )
+      const [set] = reply.headers['set-cookie'] ?? []
+      if (set !== undefined) browser.cookie = set.includes('Max-Age=0') ? null : (set.split(';')[0] ?? null)
+      return reply
+    },
+  }
+  return browser
+}
+
+/** A running emulator with a private login, and a browser that is not signed in. */
+async function startDashboard(changes: Partial<SeedInput> = {}, options: Partial<EmulatorOptions> = {}) {
+  const stage = await startStage({ seed: testSeed({ dashboard: login, ...changes }), ...options })
+  const url = stage.emulator.url ?? ''
+  return { ...stage, url, browser: openBrowser(url) }
+}
 
 const unauthorized = { status: 401, json: { success: false, error: { code: 'unauthorized' } } }
 const forbidden = { status: 403, json: { success: false, error: { code: 'forbidden' } } }
 const elsewhere = { status: 403, json: { error: { message: expect.stringContaining('a page of another origin') } } }
 
-let shared: DashboardStage
+let shared: Awaited<ReturnType<typeof startDashboard>>
 beforeAll(async () => {
   const accounts = [
     { name: 'desk', plan: 'unlimited' as const, keys: [{ name: 'first', key: apiKey, scopes: 'all' as const }] },
     { name: 'other' },
   ]
-  shared = await startSignedIn({ accounts })
+  shared = await startDashboard({ accounts })
+  await shared.browser.ask('POST', '/session', login)
 })
 afterAll(() => shared[Symbol.asyncDispose]())
 

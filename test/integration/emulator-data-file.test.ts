@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { createTestClock } from '../../src/base/clock.ts'
 import { createEmulator, type Begun, type EmulatorOptions } from '../../src/emulator/emulator.ts'
 import { createTempDir } from '../support/temp-dir.ts'
-import { postJson, stageOf, testSeed, type Stage } from './emulator-stage.ts'
+import { postJson, seen, stageOf, testSeed, type Stage } from './emulator-stage.ts'
 
 const closedPort = 'http://127.0.0.1:9/hook'
 
@@ -14,12 +14,6 @@ async function open(dataFile: string, options: Partial<EmulatorOptions> = {}): P
   const emulator = createEmulator({ seed: testSeed(), listen, dataFile, ...options })
   const begun = await emulator.start()
   return { ...stageOf(emulator), begun }
-}
-
-async function seen(stage: Stage) {
-  const { now, digest, seq } = (await stage.control('GET', '/world?digest=1')).json.data
-  const events = (await stage.control('GET', '/events?limit=1000')).json.data
-  return { now, digest, seq, events, accounts: (await stage.control('GET', '/accounts')).json.data }
 }
 
 test('accounts, keys, webhooks, alerts, cursors and the world outlive a restart', async () => {
@@ -65,7 +59,7 @@ test('R7 a restarted world continues like a world that never stopped', async () 
     return await seen(last)
   }
   const [one, other] = [await bytes(false), await bytes(true)]
-  expect(one.events.length).toBeGreaterThan(10)
+  expect(one.seq).toBeGreaterThan(10)
   expect(other.events).toEqual(one.events)
   expect(other.digest).toBe(one.digest)
 })
@@ -124,7 +118,7 @@ test('in mode real the world catches up with the clock without sending those eve
   let sent = 0
   await using stage = await open(file, { seed, clock, onEvent: () => sent++ })
   expect((await stage.control('GET', '/clock')).json.data.now).toBe(new Date(clock.now()).toISOString())
-  expect((await seen(stage)).events.length).toBeGreaterThan(0)
+  expect((await seen(stage)).seq).toBeGreaterThan(0)
   expect(sent).toBe(0)
 })
 

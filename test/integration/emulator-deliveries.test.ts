@@ -23,7 +23,7 @@ async function setUp(answer: Answer, options: DeliveryStageOptions = {}, endpoin
 /** A receiver that responds 200 only when the test calls `answer`. */
 async function setUpWaiting(options: DeliveryStageOptions = {}) {
   const answers: (() => void)[] = []
-  const stage = await setUp((response) => answers.push(() => response.writeHead(200).end()), options)
+  const stage = await setUp(() => new Promise((resolve) => answers.push(() => resolve({ status: 200 }))), options)
   return { ...stage, answer: (index = 0) => answers[index]?.() }
 }
 
@@ -119,9 +119,7 @@ describe('the retry ladder', () => {
   })
 
   test('R45 R89 a retry answered 2xx ends the ladder; all deliveries have the same bytes and signature', async () => {
-    const { clock, receiver, deliveries, reports, send } = await setUp((response, _request, index) =>
-      response.writeHead(index < 2 ? 503 : 200).end(),
-    )
+    const { clock, receiver, deliveries, reports, send } = await setUp((index) => ({ status: index < 2 ? 503 : 200 }))
     send(outgoing())
     await deliveries.idle()
     await clock.advance(60_000)
@@ -142,7 +140,7 @@ describe('the retry ladder', () => {
 describe('extra deliveries', () => {
   test('R88 R89 an acknowledged event is sent again with the same bytes; a failure of that changes nothing', async () => {
     const { clock, receiver, deliveries, reports, send } = await setUp(
-      (response, _request, index) => response.writeHead(index === 0 ? 200 : 500).end(),
+      (index) => ({ status: index === 0 ? 200 : 500 }),
       { faults: always({ copiesAfterwards: 1 }) },
     )
     send(outgoing())
@@ -202,14 +200,11 @@ describe('several endpoints', () => {
     const held: (() => void)[] = []
     let atOnce = 0
     let peak = 0
-    await using slow = await createTestReceiver((response) => {
+    await using slow = await createTestReceiver(async () => {
       peak = Math.max(peak, ++atOnce)
-      const finish = () => {
-        atOnce--
-        response.writeHead(200).end()
-      }
-      if (held.length < 10) held.push(finish)
-      else finish()
+      if (held.length < 10) await new Promise<void>((resolve) => held.push(resolve))
+      atOnce--
+      return { status: 200 }
     })
     await using quick = await createTestReceiver(answerStatus(200))
     const endpoints = [stageEndpoint(slow.url, { id: 'wh_slow' }), stageEndpoint(quick.url, { id: 'wh_quick' })]
@@ -224,9 +219,9 @@ describe('several endpoints', () => {
   })
 
   test('A45 deleting an endpoint cancels its retries; settled deliveries still count', async () => {
-    const { clock, receiver, deliveries, endpoints, send } = await setUp((response, _request, index) =>
-      response.writeHead(index === 0 ? 200 : 500).end(),
-    )
+    const { clock, receiver, deliveries, endpoints, send } = await setUp((index) => ({
+      status: index === 0 ? 200 : 500,
+    }))
     send(outgoing(1))
     await deliveries.settled()
     send(outgoing(2))

@@ -20,8 +20,8 @@ async function exhaustRetries({ deliveries, clock }: Stage): Promise<void> {
 }
 
 test('logs status, latency, headers, excerpt and reason of each attempt; the signature is cut', async () => {
-  await using receiver = await createTestReceiver((response, _request, index) => {
-    response.writeHead(index === 0 ? 500 : 200, { 'X-Answer': 'yes' }).end('because\u001b[31m')
+  await using receiver = await createTestReceiver((index) => {
+    return { status: index === 0 ? 500 : 200, headers: { 'X-Answer': 'yes' }, body: 'because\u001b[31m' }
   })
   const { clock, deliveries, send } = createDeliveryStage([stageEndpoint(receiver.url)])
   const t0 = clock.now()
@@ -66,7 +66,7 @@ test('the list is newest first, in pages, by state, endpoint, event and type', a
 
 test('R46 R86 R87 a replay of an undelivered event has the same id and bytes, and one attempt', async () => {
   let status = 500
-  await using receiver = await createTestReceiver((response) => response.writeHead(status).end())
+  await using receiver = await createTestReceiver(() => ({ status }))
   const stage = createDeliveryStage([stageEndpoint(receiver.url)])
   const { clock, deliveries, send } = stage
   send(outgoing())
@@ -89,7 +89,7 @@ test('R46 R86 R87 a replay of an undelivered event has the same id and bytes, an
 
 test('R87 a bulk replay sends events undelivered since a time, unless a replay has succeeded', async () => {
   let status = 500
-  await using receiver = await createTestReceiver((response) => response.writeHead(status).end())
+  await using receiver = await createTestReceiver(() => ({ status }))
   const stage = createDeliveryStage([stageEndpoint(receiver.url)])
   const { clock, deliveries, endpoints, send } = stage
   send(outgoing(1))

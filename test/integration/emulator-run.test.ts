@@ -1,13 +1,13 @@
-import { createServer, type AddressInfo } from 'node:net'
 import { expect, test, vi } from 'vitest'
 import { createTestClock } from '../../src/base/clock.ts'
 import { createEmulator } from '../../src/emulator/emulator.ts'
 import type { SeedInput } from '../../src/emulator/seed/schema.ts'
 import { tlsPair } from '../fixtures/tls.ts'
+import { AppServer } from '../support/app-server.ts'
+import { send } from '../support/exact-request.ts'
 import { headerOf, jsonOf, RawConnection } from '../support/raw-http.ts'
-import { send } from './emulator-dashboard-stage.ts'
 import { answerStatus, createTestReceiver } from './emulator-receiver.ts'
-import { apiKey, ask, controlToken, postJson, stageOf, startStage, testSeed, type Answer } from './emulator-stage.ts'
+import { apiKey, ask, controlToken, postJson, startStage, testSeed, type Answer } from './emulator-stage.ts'
 
 // Simulating hours of history takes long on a busy machine.
 vi.setConfig({ testTimeout: 300_000 })
@@ -36,18 +36,15 @@ test('returns 503 in the envelope while the history is created', async () => {
 })
 
 test('fails before the history is created if it cannot listen, and says what to change', async () => {
-  const holder = createServer()
-  await new Promise<void>((resolve) => holder.listen(0, '127.0.0.1', resolve))
-  const { port } = holder.address() as AddressInfo
+  await using holder = await AppServer.start()
   for (const [host, taken, message] of [
-    ['127.0.0.1', port, /EADDRINUSE.*; choose another --port, or stop the process that uses it/],
+    ['127.0.0.1', holder.port, /EADDRINUSE.*; choose another --port, or stop the process that uses it/],
     ['203.0.113.7', 0, /EADDRNOTAVAIL.*; choose another --host: a name/],
     ['no such host', 0, /; choose another --host: a name/],
   ] as const) {
     await using emulator = createEmulator({ seed: longHistory('365d'), listen: { host, port: taken } })
     await expect(emulator.start()).rejects.toThrow(message)
   }
-  await new Promise((resolve) => holder.close(resolve))
 })
 
 test('a failed start frees the port', async () => {
@@ -125,9 +122,9 @@ test('if it listens beyond loopback, only URLs of its operator may be private', 
   await using own = await createTestReceiver(answerStatus(200))
   await using foreign = await createTestReceiver(answerStatus(200))
   const endpoints = [{ url: own.url, secret }]
-  await using emulator = createEmulator({ seed: testSeed(), endpoints, listen: { host: '0.0.0.0', port: 0 } })
-  await emulator.start()
-  const { status } = await stageOf(emulator).rest('/webhooks', postJson({ url: foreign.url, events: ['*'] }))
+  await using stage = await startStage({ endpoints, listen: { host: '0.0.0.0', port: 0 } })
+  const { emulator } = stage
+  const { status } = await stage.rest('/webhooks', postJson({ url: foreign.url, events: ['*'] }))
   expect(status).toBe(201)
   emulator.trigger('contract.ownership_changed')
   await emulator.deliveries.idle()

@@ -59,6 +59,14 @@ export function stageOf(emulator: Emulator) {
   }
 }
 
+/** World, clock, accounts and the exact events of an emulator. */
+export async function seen(stage: Stage) {
+  const { now, seq, digest } = (await stage.control('GET', '/world?digest=1')).json.data
+  const events = (await stage.control('GET', '/events?limit=1000')).text
+  const accounts = (await stage.control('GET', '/accounts')).json.data
+  return { now, seq, digest, accounts, events: events.slice(0, events.lastIndexOf('"meta"')) }
+}
+
 export async function ask(url: string, init: RequestInit): Promise<Answer> {
   const response = await fetch(url, init)
   const text = await response.text()

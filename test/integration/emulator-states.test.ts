@@ -1,15 +1,8 @@
 import { expect, test } from 'vitest'
 import { answerStatus, createTestReceiver } from './emulator-receiver.ts'
-import { postJson, startStage, type Stage } from './emulator-stage.ts'
+import { postJson, seen, startStage } from './emulator-stage.ts'
 
 const newWebhook = { url: 'http://127.0.0.1:9/hook', events: ['*'], secret: 'whsec_secret-of-the-webhook' }
-
-async function seen(stage: Stage) {
-  const { now, seq, digest } = (await stage.control('GET', '/world?digest=1')).json.data
-  const events = (await stage.control('GET', '/events?limit=1000')).text
-  const accounts = (await stage.control('GET', '/accounts')).json.data
-  return { now, seq, digest, accounts, events: events.slice(0, events.lastIndexOf('"meta"')) }
-}
 
 test('a restored state has the same world, clock, accounts and webhooks, and the same future', async () => {
   await using stage = await startStage()

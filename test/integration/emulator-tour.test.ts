@@ -3,22 +3,16 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { createEmulator } from '../../src/emulator/emulator.ts'
 import { builtInSeed } from '../../src/emulator/seed/parse-seed.ts'
+import { callsOf } from '../support/snippets.ts'
 
 const page = readFileSync(join(import.meta.dirname, '../../docs/emulator.md'), 'utf8')
 const tour = page.split(/^## /m).find((part) => part.startsWith('A tour')) ?? ''
 
 /** The commands with the responses shown on the page. */
 const steps = [...tour.matchAll(/```sh\n(.*?)```(?:\n+```json\n(.*?)```)?/gs)].map(([, commands = '', answer]) => ({
-  commands: commands.trim().split('\n'),
+  commands,
   answer,
 }))
-
-/** Splits a command into words like a shell, and expands variables. */
-function wordsOf(command: string, variables: ReadonlyMap<string, string>): string[] {
-  const parts = command.matchAll(/'([^']*)'|"((?:\\.|[^"])*)"|(\S+)/g)
-  const fill = (text: string) => text.replaceAll(/\$(\w+)/g, (_, name: string) => variables.get(name) ?? `$${name}`)
-  return [...parts].map(([, quoted, filled, bare]) => quoted ?? fill((filled ?? bare ?? '').replaceAll('\\"', '"')))
-}
 
 /** The request of a curl command. */
 function toRequest(words: readonly string[]): { url: string; init: RequestInit } {
@@ -49,16 +43,16 @@ test('the commands of the tour in docs/emulator.md give the responses shown ther
   const variables = new Map<string, string>()
   expect(steps.length).toBeGreaterThan(10)
   for (const { commands, answer } of steps) {
-    for (const command of commands.filter((line) => line.startsWith('export '))) {
-      for (const [, name = '', text = ''] of command.matchAll(/(\w+)=('[^']*'|\S+)/g)) {
-        variables.set(name, text.replaceAll("'", '').replace('http://127.0.0.1:8090', emulator.url ?? ''))
-      }
+    for (const assignment of callsOf(commands, 'export').flat()) {
+      const [name = '', value = ''] = assignment.split(/=(.*)/s)
+      variables.set(name, value.replace('http://127.0.0.1:8090', emulator.url ?? ''))
     }
-    const curl = commands.find((line) => line.startsWith('curl '))
+    const [curl] = callsOf(commands, 'curl')
     if (curl === undefined) continue
-    const { url, init } = toRequest(wordsOf(curl, variables))
+    const fill = (word: string) => word.replaceAll(/\$(\w+)/g, (_, name: string) => variables.get(name) ?? `$${name}`)
+    const { url, init } = toRequest(curl.map(fill))
     const answered: unknown = await (await fetch(url, init)).json()
-    expect(answer, `${curl}\n${JSON.stringify(answered, null, 2)}`).toBeDefined()
-    expect(answered, curl).toEqual(toPattern(JSON.parse(answer ?? 'null')))
+    expect(answer, `${curl.join(' ')}\n${JSON.stringify(answered, null, 2)}`).toBeDefined()
+    expect(answered, curl.join(' ')).toEqual(toPattern(JSON.parse(answer ?? 'null')))
   }
 })

@@ -10,8 +10,8 @@ export async function createAdminStage({
   inbox: given,
 }: { readonly token?: string; readonly inbox?: Inbox } = {}) {
   const inbox = given ?? (await createMemoryInbox({ clock: systemClock }))
-  const more = { clock: systemClock, now: () => systemClock.now(), token, viewerToken: undefined }
-  const { admin: handler } = await setUpAdmin({ inbox, more })
+  const times = { clock: systemClock, now: () => systemClock.now() }
+  const { admin: handler } = await setUpAdmin({ ...times, inbox, token, viewerToken: undefined })
   const limits = { maxConnections: 10, keepAliveMs: 1_000, portSetting: 'INBOX_ADMIN_PORT' }
   const listen = (port: number) => startHttpServer({ host: '127.0.0.1', port, handler, ...limits })
   let server = await listen(0)

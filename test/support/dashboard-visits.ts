@@ -39,8 +39,8 @@ const wall = {
 /** An emulator with a short history, a manual clock and no spontaneous events. It serves the built dashboard and sends to one endpoint. */
 async function startDashboardStage(folder: string) {
   const login = { user: 'ada', password: 'password-of-the-test-0001' }
-  const receiver = await createTestReceiver((response) => {
-    response.writeHead(endpoint.status, { 'Content-Type': 'text/html' }).end('<b>not today</b>')
+  const receiver = await createTestReceiver(() => {
+    return { status: endpoint.status, headers: { 'Content-Type': 'text/html' }, body: '<b>not today</b>' }
   })
   /** Receives all events. Tests change the status of its next responses. */
   const endpoint = { status: 200, received: receiver.requests, url: receiver.url }

@@ -206,52 +206,50 @@ export async function startFilledAdmin(more: { readonly pages?: Pages } & object
   const stage = opened.use(
     await startAdmin({
       inbox,
-      handlers: [infoOf('large-trades'), infoOf('ledger'), infoOf('chat', 'sink')],
-      more: {
-        clock,
-        now: () => clock.now(),
-        meter,
-        senders: ['default', 'desk'].map((source) => ({ sender: { ...defaultSender, source }, meter })),
-        rejects,
-        reconciler: {
-          isConfigured: true,
-          check: () => {},
-          start: (span) => (reconcile = { ...begun, ...counted, ...span }),
-          current: () => reconcile,
-          cancel: () => (reconcile = reconcile && { ...reconcile, state: 'cancelled', endedAt: start + 1 }),
-        },
-        drift: { records: () => [{ kind: 'new_field', type: 'wallet.large_trade', path: 'data.gas_usd', ...drift }] },
-        watch: {
-          warnings: () => [slow, paused],
-          silences: () => [
-            { ...silence, alarmAfterMs: hourMs, state: 'silent' },
-            {
-              ...silence,
-              type: 'token.new_listing',
-              alarmAfterMs: hourMs,
-              state: 'learning',
-              learning: { until: start + hourMs, missingEvents: 12 },
-            },
-          ],
-          backlog: () => [{ at: start, openRuns: 1, deadLetters: 0 }],
-        },
-        paces: () => new Map(['large-trades', 'ledger'].map((name) => [name, pace])),
-        openBreakers: () =>
-          new Map([
-            ['chat', { reason: 'breaker', since: start, until: start + minuteMs, failures: 5, error: 'answered 503' }],
-          ]),
-        settings: () => [
-          { name: 'INBOX_HOST', value: '0.0.0.0', origin: 'environment', secret: false, default: '127.0.0.1' },
-          { name: 'INBOX_SECRETS', value: 'set (labels: main, next)', origin: 'file', secret: true, default: '' },
-        ],
-        trySink: async () => [
-          { replica: 'inbox-0', result: 'sent', error: null },
-          { replica: 'inbox-1', result: 'failed', error: 'answered 503' },
-        ],
-        secretLabels: () => ['main', 'next'],
-        startedAt: start,
-        ...more,
+      handlers: () => [infoOf('large-trades'), infoOf('ledger'), infoOf('chat', 'sink')],
+      clock,
+      now: () => clock.now(),
+      meter,
+      senders: ['default', 'desk'].map((source) => ({ sender: { ...defaultSender, source }, meter })),
+      rejects,
+      reconciler: {
+        isConfigured: true,
+        check: () => {},
+        start: (span) => (reconcile = { ...begun, ...counted, ...span }),
+        current: () => reconcile,
+        cancel: () => (reconcile = reconcile && { ...reconcile, state: 'cancelled', endedAt: start + 1 }),
       },
+      drift: { records: () => [{ kind: 'new_field', type: 'wallet.large_trade', path: 'data.gas_usd', ...drift }] },
+      watch: {
+        warnings: () => [slow, paused],
+        silences: () => [
+          { ...silence, alarmAfterMs: hourMs, state: 'silent' },
+          {
+            ...silence,
+            type: 'token.new_listing',
+            alarmAfterMs: hourMs,
+            state: 'learning',
+            learning: { until: start + hourMs, missingEvents: 12 },
+          },
+        ],
+        backlog: () => [{ at: start, openRuns: 1, deadLetters: 0 }],
+      },
+      paces: () => new Map(['large-trades', 'ledger'].map((name) => [name, pace])),
+      openBreakers: () =>
+        new Map([
+          ['chat', { reason: 'breaker', since: start, until: start + minuteMs, failures: 5, error: 'answered 503' }],
+        ]),
+      settings: () => [
+        { name: 'INBOX_HOST', value: '0.0.0.0', origin: 'environment', secret: false, default: '127.0.0.1' },
+        { name: 'INBOX_SECRETS', value: 'set (labels: main, next)', origin: 'file', secret: true, default: '' },
+      ],
+      trySink: async () => [
+        { replica: 'inbox-0', result: 'sent', error: null },
+        { replica: 'inbox-1', result: 'failed', error: 'answered 503' },
+      ],
+      secretLabels: () => ['main', 'next'],
+      startedAt: start,
+      ...more,
     }),
   )
   const owned = opened.move()

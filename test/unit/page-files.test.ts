@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { createPages } from '../../src/emulator/server.ts'
-import { send } from '../integration/emulator-dashboard-stage.ts'
+import { send } from '../support/exact-request.ts'
 import { createTempDir } from '../support/temp-dir.ts'
 
 const policy =

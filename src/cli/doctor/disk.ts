@@ -85,7 +85,7 @@ export function judgeSpace({ freeBytes, usedBytes, reserveBytes, retention }: Sp
 }
 
 /** A size in the largest fitting unit: `1.5gb`. */
-export function roughBytes(bytes: number): string {
+function roughBytes(bytes: number): string {
   const units = ['bytes', 'kb', 'mb', 'gb', 'tb']
   const step = bytes < 1 ? 0 : Math.min(units.length - 1, Math.floor(Math.log2(bytes) / 10))
   const size = bytes / 1024 ** step
