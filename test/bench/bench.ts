@@ -7,7 +7,6 @@ import { fillStore } from './fill.ts'
 import { benchCluster, renderClusterText } from './postgres/cluster.ts'
 import { race, ratioOf, type Measured, type Runner } from './race.ts'
 import { renderJson, renderText, type Goal } from './report.ts'
-import { measureSchemes } from './schemes.ts'
 import { measureSending, renderSending } from './sending.ts'
 import { startCeiling, startProduct } from './server-process.ts'
 import { measureReplay, measureStart, type Replayed } from './work-off.ts'
@@ -35,12 +34,11 @@ const { values } = parseArgs({
     postgres: { type: 'boolean', default: false },
     /** Measures how many deliveries per second the emulator sends. */
     emulator: { type: 'boolean', default: false },
-    'random-ids': { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
 })
 
-const usage = `npm run bench -- [--events 100000] [--rounds 3] [--connections 64] [--random-ids] [--json]
+const usage = `npm run bench -- [--events 100000] [--rounds 3] [--connections 64] [--json]
                  [--only NAME]         measure only this configuration and the ceiling; repeatable
                  [--stored 10000000]   also measure on a store of this many events
                  [--backlog 1000000]   also measure a start with this many pending runs
@@ -48,6 +46,11 @@ const usage = `npm run bench -- [--events 100000] [--rounds 3] [--connections 64
                  [--postgres]          measure one to three replicas on PostgreSQL instead; needs pgbench
                  [--emulator]          measure how many deliveries the emulator sends instead`
 
+const sizes = {
+  events: Number(values.events),
+  rounds: Number(values.rounds),
+  connections: Number(values.connections),
+}
 const { handled, manyKeys, outbox, state, stateAndOutbox, stored, unordered, watched } = contenders
 const work = mkdtempSync(join(tmpdir(), 'inbox-bench-'))
 const ceilingName = 'ceiling: nothing stored'
@@ -105,9 +108,7 @@ async function main(): Promise<void> {
   let results: Measured[]
   try {
     await startAll(runners)
-    const options = { events: Number(values.events), rounds: Number(values.rounds) }
-    const randomIds = values['random-ids']
-    results = await race(runners, { ...options, connections: Number(values.connections), randomIds })
+    results = await race(runners, sizes)
   } finally {
     for (const { server } of runners) await server.stop()
   }
@@ -117,23 +118,19 @@ async function main(): Promise<void> {
   const start = values.backlog === undefined ? undefined : await measureStart(work, Number(values.backlog))
   const replay = values.replay === undefined ? undefined : await measureReplay(work, Number(values.replay))
   const goals = findGoals(results, replay)
-  const schemes = await measureSchemes()
-  const all = { events: Number(values.events), ceiling, results, goals, start, replay, schemes }
+  const all = { events: sizes.events, ceiling, results, goals, start, replay }
   process.stdout.write(`${values.json ? renderJson(all) : renderText(all)}\n`)
 }
 
 async function mainOfCluster(): Promise<void> {
-  const [events, rounds, connections] = [values.events, values.rounds, values.connections].map(Number) as [
-    number,
-    number,
-    number,
-  ]
-  const results = await benchCluster({ events, rounds, connections, work, say: report })
-  process.stdout.write(`${values.json ? JSON.stringify({ events, results }) : renderClusterText(results)}\n`)
+  const results = await benchCluster({ ...sizes, work, say: report })
+  process.stdout.write(
+    `${values.json ? JSON.stringify({ events: sizes.events, results }) : renderClusterText(results)}\n`,
+  )
 }
 
 async function mainOfEmulator(): Promise<void> {
-  const results = [await measureSending(Number(values.events), 10), await measureSending(Number(values.events), 50)]
+  const results = [await measureSending(sizes.events, 10), await measureSending(sizes.events, 50)]
   process.stdout.write(`${values.json ? JSON.stringify(results) : renderSending(results)}\n`)
 }
 

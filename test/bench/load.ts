@@ -12,28 +12,16 @@ export interface DeliveryLoad {
   readonly events: number
   /** Makes ids unique across runs. */
   readonly idPrefix: string
-  /** Ids in random order, as of a sender that doesn't sort them by time. */
-  readonly randomIds: boolean
   /** Number of wallets, which take turns: order is kept per wallet. */
   readonly keys: number
 }
 
-export interface LoadResult {
-  readonly seconds: number
-  readonly perSecond: number
-  readonly p50Ms: number
-  readonly p99Ms: number
-  readonly maxMs: number
-  /** Number of responses other than 200. */
-  readonly refused: number
-}
+export type LoadResult = Awaited<ReturnType<typeof run>>
 
 /** Signs a delivery with 400 to 600 bytes of body. */
 function toDelivery(options: DeliveryLoad, index: number): Buffer {
   const number = String(index).padStart(10, '0')
-  const id = options.randomIds
-    ? `evt_${createHmac('sha256', options.idPrefix).update(number).digest('hex').slice(0, 26)}`
-    : `evt_${options.idPrefix}${number}`
+  const id = `evt_${options.idPrefix}${number}`
   const wallet = `0x${createHmac('sha256', 'wallet')
     .update(String(index % options.keys))
     .digest('hex')
@@ -63,7 +51,7 @@ function toDelivery(options: DeliveryLoad, index: number): Buffer {
  * Sends on keep-alive connections, each with one request in flight. Requests are made before the clock starts, so that
  * the generator takes as little of the machine as it can.
  */
-async function run(options: DeliveryLoad): Promise<LoadResult> {
+async function run(options: DeliveryLoad) {
   const requests = Array.from({ length: options.events }, (_, index) => toDelivery(options, index))
   const { ports, connections } = options
   const sockets = await Promise.all(Array.from({ length: connections }, (_, n) => open(ports[n % ports.length] ?? 0)))
@@ -101,10 +89,10 @@ async function run(options: DeliveryLoad): Promise<LoadResult> {
   }
   return {
     seconds,
-    perSecond: requests.length / seconds,
     p50Ms: histogram.percentile(50) / 1e6,
     p99Ms: histogram.percentile(99) / 1e6,
     maxMs: histogram.max / 1e6,
+    /** Number of responses other than 200. */
     refused,
   }
 }

@@ -1,6 +1,5 @@
 import { renderTable } from '../../src/cli/table.ts'
 import { ratioOf, type Measured } from './race.ts'
-import type { MeasuredScheme } from './schemes.ts'
 import type { Replayed, Start } from './work-off.ts'
 
 /** A limit of design.md. It is printed, not enforced: a busy machine must not fail a build. */
@@ -19,7 +18,6 @@ export interface Report {
   readonly goals: readonly Goal[]
   readonly start: Start | undefined
   readonly replay: Replayed | undefined
-  readonly schemes: readonly MeasuredScheme[]
 }
 
 export function renderJson({ ceiling, results, ...rest }: Report): string {
@@ -27,7 +25,7 @@ export function renderJson({ ceiling, results, ...rest }: Report): string {
   return JSON.stringify({ ...rest, ceiling: ceiling.perSecond, results: rows })
 }
 
-export function renderText({ ceiling, results, goals, start, replay, schemes }: Report): string {
+export function renderText({ ceiling, results, goals, start, replay }: Report): string {
   const table = renderTable(
     ['', 'events/s', 'ratio', 'p50 ms', 'p99 ms', 'max ms', 'cpu µs/event', 'peak MB', 'refused'],
     results.map((result) => [
@@ -45,8 +43,6 @@ export function renderText({ ceiling, results, goals, start, replay, schemes }: 
   const lines = [table, ...goals.map(renderGoal)]
   if (start !== undefined) lines.push(renderStart(start))
   if (replay !== undefined) lines.push(renderReplay(replay))
-  const ofSchemes = schemes.map(({ scheme, micros }) => [scheme, micros.toFixed(1)])
-  lines.push(renderTable(['signature scheme', 'cpu µs to verify'], ofSchemes))
   return lines.join('\n')
 }
 

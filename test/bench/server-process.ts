@@ -5,12 +5,6 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import type { DeliveryLoad, LoadResult } from './load.ts'
 
-/** An open console: the requests of its pages, as often as the pages send them, and the live stream. */
-interface Visitor {
-  /** Resolves when no request is in flight. */
-  leave(): Promise<void>
-}
-
 /** The requests of the events page, the busiest one, and how often it sends them. */
 const polls = [
   { path: '/events?limit=200', everyMs: 5_000 },
@@ -18,8 +12,8 @@ const polls = [
   { path: '/handlers', everyMs: 10_000 },
 ] as const
 
-/** Calls the admin API as an open console does. */
-function visitConsole(api: string, token: string): Visitor {
+/** Calls the admin API as an open console does: the requests of its pages, as often as the pages send them, and the live stream. */
+function visitConsole(api: string, token: string) {
   const ending = new AbortController()
   const { signal } = ending
   const headers = { authorization: `Bearer ${token}` }
@@ -49,6 +43,7 @@ function visitConsole(api: string, token: string): Visitor {
     }),
   )
   return {
+    /** Resolves when no request is in flight. */
     async leave() {
       ending.abort()
       await Promise.all(inFlight)
@@ -61,30 +56,10 @@ const adminToken = 'bench-admin-token-0123456789'
 
 const cli = fileURLToPath(new URL('../../dist/src/cli.js', import.meta.url))
 
-export interface ServerProcess {
-  readonly port: number
-  /** Milliseconds from the start until the server listens. */
-  readonly startMs: number
-  /** Peak resident set, in MB. */
-  peakMemoryMb(): number
-  /** Processor time since the start, in seconds. */
-  cpuSeconds(): number
-  stop(): Promise<void>
-}
+export type ServerProcess = ReturnType<typeof describe>
+export type ProductProcess = Awaited<ReturnType<typeof startProduct>>
 
-export interface ProductProcess extends ServerProcess {
-  /** Number of runs that are not final. */
-  openRuns(): Promise<number>
-  /** Pauses or resumes all handlers. */
-  pause(isPaused: boolean): Promise<void>
-  /** Replays all events for one handler; returns the id of the replay. */
-  startReplay(handler: string): Promise<number>
-  /** Opens a console. */
-  visit(): Visitor
-  replay(id: number): Promise<{ readonly state: string; readonly runs: number; readonly open_runs: number }>
-}
-
-export async function startCeiling(): Promise<ServerProcess> {
+export async function startCeiling() {
   const startedAt = performance.now()
   const child = fork(new URL('./ceiling.ts', import.meta.url), { env: { ...process.env, BENCH_SECRET: benchSecret } })
   const [{ port }] = (await once(child, 'message')) as [{ port: number }]
@@ -92,10 +67,7 @@ export async function startCeiling(): Promise<ServerProcess> {
 }
 
 /** Starts `serve` from `dist/`, as it is shipped. */
-export async function startProduct(options: {
-  readonly databaseUrl: string
-  readonly handlersDir: string
-}): Promise<ProductProcess> {
+export async function startProduct(options: { readonly databaseUrl: string; readonly handlersDir: string }) {
   const startedAt = performance.now()
   const child = spawn(process.execPath, [cli, 'serve', '--json'], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -119,7 +91,7 @@ export async function startProduct(options: {
   throw new Error('serve exited before it listened: see its output above')
 }
 
-function createAdminCalls(adminUrl: string): Omit<ProductProcess, keyof ServerProcess> {
+function createAdminCalls(adminUrl: string) {
   async function call<T>(path: string, body?: unknown): Promise<T> {
     const headers = { authorization: `Bearer ${adminToken}`, 'content-type': 'application/json' }
     const post = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }
@@ -129,23 +101,31 @@ function createAdminCalls(adminUrl: string): Omit<ProductProcess, keyof ServerPr
   }
 
   return {
+    /** Number of runs that are not final. */
     async openRuns() {
       const { data } = await call<{ data: readonly Record<string, number>[] }>('/handlers')
       const open = ['waiting', 'ready', 'suspect', 'running']
       return data.reduce((sum, handler) => sum + open.reduce((part, state) => part + (handler[state] ?? 0), 0), 0)
     },
-    pause: async (isPaused) => void (await call(isPaused ? '/pause' : '/resume', {})),
+    /** Pauses or resumes all handlers. */
+    pause: async (isPaused: boolean) => void (await call(isPaused ? '/pause' : '/resume', {})),
+    /** Opens a console. */
     visit: () => visitConsole(`${adminUrl}/api/v1`, adminToken),
-    startReplay: async (handler) => (await call<{ id: number }>('/replays', { handler })).id,
-    replay: (id) => call(`/replays/${id}`),
+    /** Replays all events for one handler; returns the id of the replay. */
+    startReplay: async (handler: string) => (await call<{ id: number }>('/replays', { handler })).id,
+    replay: (id: number) =>
+      call<{ readonly state: string; readonly runs: number; readonly open_runs: number }>(`/replays/${id}`),
   }
 }
 
-function describe(child: ChildProcess, port: number, startMs: number): ServerProcess {
+function describe(child: ChildProcess, port: number, startMs: number) {
   return {
     port,
+    /** Milliseconds from the start until the server listens. */
     startMs,
+    /** Peak resident set, in MB. */
     peakMemoryMb: () => Number(/VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1]) / 1024,
+    /** Processor time since the start, in seconds. */
     cpuSeconds: () => {
       const fields = readFileSync(`/proc/${child.pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
       return (Number(fields[11]) + Number(fields[12])) / 100

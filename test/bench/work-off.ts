@@ -4,20 +4,10 @@ import { noop, writeHandlers } from './contenders.ts'
 import { fillStore } from './fill.ts'
 import { startProduct } from './server-process.ts'
 
-export interface Start {
-  /** Pending runs at the start. */
-  readonly runs: number
-  /** Milliseconds until the server was ready. */
-  readonly readyMs: number
-  /** Milliseconds until the first runs were done. */
-  readonly firstVerdictsMs: number
-  /** Runs per second after the server was ready. */
-  readonly perSecond: number
-  readonly peakMemoryMb: number
-}
+export type Start = Awaited<ReturnType<typeof measureStart>>
 
-/** Measures a start on pending runs, and their execution. */
-export async function measureStart(work: string, runs: number): Promise<Start> {
+/** Measures a start on pending runs, and their execution: until it is ready, until the first results, and runs per second since it was ready. */
+export async function measureStart(work: string, runs: number) {
   const file = join(work, 'backlog.db')
   await fillStore(file, runs, { runs: 'open' })
   const startedAt = performance.now()
@@ -37,17 +27,10 @@ export async function measureStart(work: string, runs: number): Promise<Start> {
   }
 }
 
-export interface Replayed {
-  readonly runs: number
-  readonly seconds: number
-  readonly perSecond: number
-  /** Peak resident set in MB, after a tenth of the runs and at the end. */
-  readonly tenthMemoryMb: number
-  readonly peakMemoryMb: number
-}
+export type Replayed = Awaited<ReturnType<typeof measureReplay>>
 
-/** Measures a replay of stored events, all of them handled before. */
-export async function measureReplay(work: string, events: number): Promise<Replayed> {
+/** Measures a replay of stored events, all of them handled before, and its peak memory after a tenth of the runs and at the end. */
+export async function measureReplay(work: string, events: number) {
   const file = join(work, 'replay.db')
   await fillStore(file, events, { runs: 'done' })
   const server = await startProduct({
