@@ -88,7 +88,7 @@ export class Simulation {
     this.handlerNames = chooseHandlers(this.random)
     this.chronicle = new Chronicle(partsOf([...this.handlerNames, ...lateNames]))
     const { time, faults, chronicle, handlerNames } = this
-    const databaseOf = faultyDatabases({ db, faults, journal: openJournal(db), chronicle, trace })
+    const databaseOf = faultyDatabases({ db, faults, chronicle, trace }, openJournal(db))
     const common = { time, faults, chronicle, trace, secrets }
     this.#world = { ...common, random: createRandom(seed, 'processes'), db, databaseOf, handlerNames }
     const listener = () => (this.process?.isListening ? this.process : undefined)

@@ -73,13 +73,7 @@ function inFolder<T>(folder: string, act: () => T): T {
   }
 }
 
-export interface WatchedPage extends AsyncDisposable {
-  readonly page: Page
-  /** Console errors and warnings, exceptions, and violations of the content security policy. */
-  readonly complaints: readonly string[]
-  /** Clears `complaints`. */
-  forget(): void
-}
+export type WatchedPage = Awaited<ReturnType<typeof openPage>>
 
 export interface PageOptions {
   readonly url: string
@@ -93,7 +87,7 @@ export interface PageOptions {
 const pageTimeoutMs = 20_000
 
 /** Opens a page and records its complaints. */
-export async function openPage(browser: Browser, options: PageOptions): Promise<WatchedPage> {
+export async function openPage(browser: Browser, options: PageOptions) {
   const { url, width = 1280, scheme = 'light', expected = [] } = options
   const context = await browser.newContext({
     viewport: { width, height: width < 600 ? 780 : 900 },
@@ -104,6 +98,7 @@ export async function openPage(browser: Browser, options: PageOptions): Promise<
   })
   context.setDefaultTimeout(pageTimeoutMs)
   const page = await context.newPage()
+  /** Console errors and warnings, exceptions, and violations of the content security policy. */
   const complaints: string[] = []
   const complain = (text: string) => {
     if (!expected.some((part) => text.includes(part))) complaints.push(text)
@@ -122,6 +117,7 @@ export async function openPage(browser: Browser, options: PageOptions): Promise<
   return {
     page,
     complaints,
+    /** Clears `complaints`. */
     forget: () => void complaints.splice(0),
     [Symbol.asyncDispose]: () => context.close(),
   }

@@ -24,11 +24,7 @@ export interface WorkRecord {
   readonly crashed: number
 }
 
-export interface Ledger {
-  readonly stored: readonly StoredCopy[]
-  readonly work: readonly WorkRecord[]
-  readonly missingSeqs: number
-}
+export type Ledger = Awaited<ReturnType<typeof readInbox>>
 
 /** Reads a database file that no process serves. */
 export async function readLedger(databaseFile: string): Promise<Ledger> {
@@ -36,7 +32,7 @@ export async function readLedger(databaseFile: string): Promise<Ledger> {
 }
 
 /** Reads an inbox and closes it. */
-export async function readInbox(inbox: Inbox): Promise<Ledger> {
+export async function readInbox(inbox: Inbox) {
   try {
     const stored: StoredCopy[] = []
     /** Numbers of the inbox's own events. */

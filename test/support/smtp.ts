@@ -17,19 +17,14 @@ export interface ReceivedMail {
   readonly text: string
 }
 
-export interface TestSmtp extends AsyncDisposable {
-  readonly port: number
-  readonly mails: readonly ReceivedMail[]
-  /** User names of all login attempts. */
-  readonly logins: readonly string[]
-  /** Error codes for the next mails, instead of `250`. */
-  readonly refusals: { readonly at: 'recipient' | 'data'; readonly code: number }[]
-}
+export type TestSmtp = Awaited<ReturnType<typeof startSmtp>>
 
 /** A real SMTP server on loopback, with a self-signed certificate. Accepts only the password `of-the-test`. */
-export async function startSmtp(options: SMTPServerOptions = {}): Promise<TestSmtp> {
+export async function startSmtp(options: SMTPServerOptions = {}) {
   const mails: ReceivedMail[] = []
+  /** User names of all login attempts. */
   const logins: string[] = []
+  /** Error codes for the next mails, instead of `250`. */
   const refusals: { readonly at: 'recipient' | 'data'; readonly code: number }[] = []
 
   function refusalAt(at: 'recipient' | 'data'): Error | null {
@@ -69,7 +64,7 @@ export async function startSmtp(options: SMTPServerOptions = {}): Promise<TestSm
     mails,
     logins,
     refusals,
-    [Symbol.asyncDispose]: () => new Promise((resolve) => server.close(() => resolve())),
+    [Symbol.asyncDispose]: () => new Promise<void>((resolve) => server.close(() => resolve())),
   }
 }
 
