@@ -1,3 +1,4 @@
+import { existsSync, readFileSync } from 'node:fs'
 import { cp, mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { Worker } from 'node:worker_threads'
@@ -115,6 +116,11 @@ export async function stageRunner(
     failures,
     settled,
     lines,
+    /** The lines of a file in the handlers folder, which handlers write; none without it. */
+    linesOf(name: string): string[] {
+      const file = join(handlersDir, name)
+      return existsSync(file) ? readFileSync(file, 'utf8').split('\n').slice(0, -1) : []
+    },
     /** Starts another runner with the same inbox and handlers. */
     startAnother: start,
     /** Names of the running threads. */
