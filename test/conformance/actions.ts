@@ -24,23 +24,21 @@ interface LargeAction {
 export function describeActions(harness: ConformanceHarness): void {
   const test = stageTest(harness)
 
-  describe('a dead letter', () => {
-    test('is dropped for good, with a stored reason', async ({ stage }) => {
-      await stage.accept(anEvent('a'), anEvent('b'), anEvent('c'))
-      await stage.killReady()
-      const { runId } = await stage.run('b')
-      expect(await stage.inbox.dropDead([runId, 4_711], 'a test event')).toBe(1)
-      expect(await stage.inbox.dropDead([runId], 'again')).toBe(0)
-      const b = await stage.detail('b')
-      expect(b).toMatchObject({ status: 'dropped', runs: [{ state: 'dropped' }] })
-      expect(b.runs[0]!.attempts.at(-1)).toMatchObject({ outcome: 'dropped', error: { message: 'a test event' } })
-      expect(await stage.inbox.requeueDead([runId])).toBe(0)
-      expect(await stage.inbox.dropDead('all', 'all of them')).toBe(2)
-      expect(await stage.stats()).toEqual(noRuns)
-      expect((await stage.inbox.audit({ limit: 1 })).data).toMatchObject([
-        { action: 'dead.drop', at: stage.clock.now(), detail: { reason: 'all of them' } },
-      ])
-    })
+  test('a dead letter is dropped for good, with a stored reason', async ({ stage }) => {
+    await stage.accept(anEvent('a'), anEvent('b'), anEvent('c'))
+    await stage.killReady()
+    const { runId } = await stage.run('b')
+    expect(await stage.inbox.dropDead([runId, 4_711], 'a test event')).toBe(1)
+    expect(await stage.inbox.dropDead([runId], 'again')).toBe(0)
+    const b = await stage.detail('b')
+    expect(b).toMatchObject({ status: 'dropped', runs: [{ state: 'dropped' }] })
+    expect(b.runs[0]!.attempts.at(-1)).toMatchObject({ outcome: 'dropped', error: { message: 'a test event' } })
+    expect(await stage.inbox.requeueDead([runId])).toBe(0)
+    expect(await stage.inbox.dropDead('all', 'all of them')).toBe(2)
+    expect(await stage.stats()).toEqual(noRuns)
+    expect((await stage.inbox.audit({ limit: 1 })).data).toMatchObject([
+      { action: 'dead.drop', at: stage.clock.now(), detail: { reason: 'all of them' } },
+    ])
   })
 
   describe('a body in quarantine', () => {
@@ -65,18 +63,16 @@ export function describeActions(harness: ConformanceHarness): void {
     })
   })
 
-  describe('the concurrency of a handler', () => {
-    test('survives a reopen, until it is reset', async ({ stage }) => {
-      const concurrency = async () => (await stage.inbox.stats()).handlers[0]!.concurrency
-      expect(await concurrency()).toBeNull()
-      expect(await stage.inbox.setConcurrency('ordered', 3)).toBe(true)
-      expect(await stage.inbox.setConcurrency('unknown', 3)).toBe(false)
-      await stage.reopen()
-      expect(await concurrency()).toBe(3)
-      expect(await stage.inbox.register([ordered, loose])).toEqual({ ordered: 3 })
-      expect(await stage.inbox.setConcurrency('ordered', null)).toBe(true)
-      expect(await concurrency()).toBeNull()
-    })
+  test('the concurrency of a handler survives a reopen, until it is reset', async ({ stage }) => {
+    const concurrency = async () => (await stage.inbox.stats()).handlers[0]!.concurrency
+    expect(await concurrency()).toBeNull()
+    expect(await stage.inbox.setConcurrency('ordered', 3)).toBe(true)
+    expect(await stage.inbox.setConcurrency('unknown', 3)).toBe(false)
+    await stage.reopen()
+    expect(await concurrency()).toBe(3)
+    expect(await stage.inbox.register([ordered, loose])).toEqual({ ordered: 3 })
+    expect(await stage.inbox.setConcurrency('ordered', null)).toBe(true)
+    expect(await concurrency()).toBeNull()
   })
 
   describe('a large action', () => {
