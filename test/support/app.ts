@@ -37,9 +37,7 @@ export async function startTestApp(options: TestAppOptions = {}) {
   for (const [name, source] of Object.entries(handlers)) await writeFile(join(handlersDir, name), source)
 
   const config = await loadConfig({ env: { ...defaultsFor(settings), ...settings }, cwd: dir })
-  /** Arguments of `onFailure`. */
-  const failures: Error[] = []
-  const app = await startApp({ config, log, clock, prettyLog: false, onFailure: (error) => failures.push(error) })
+  const app = await startApp({ config, log, clock, prettyLog: false, onFailure: () => {} })
   opened.defer(() => app.stop())
 
   const owned = opened.move()
@@ -47,7 +45,6 @@ export async function startTestApp(options: TestAppOptions = {}) {
     ...app,
     config,
     dir,
-    failures,
     /** Port of the webhook endpoint. */
     port: Number(new URL(app.url).port),
     adminPort: Number(new URL(app.adminUrl).port),

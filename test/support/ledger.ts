@@ -76,8 +76,7 @@ export interface Effect {
 }
 
 /** Source of a handler that traces its attempts in the file EFFECTS. An attempt takes up to `busyMs`. */
-export function effectsHandler(options: { readonly busyMs?: number; readonly concurrency?: number } = {}): string {
-  const { busyMs = 0, concurrency = 8 } = options
+export function effectsHandler({ busyMs = 0 } = {}): string {
   return `
 import { appendFileSync } from 'node:fs'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -88,7 +87,7 @@ const write = (event, ctx, step) =>
 
 export default defineHandler({
   type: '*',
-  concurrency: ${concurrency},
+  concurrency: 8,
   async run(event, ctx) {
     write(event, ctx, 'begin')
     if (${busyMs} > 0) await wait(Math.random() * ${busyMs})

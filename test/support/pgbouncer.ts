@@ -43,7 +43,6 @@ server_login_retry = 1
   const start = () => startServer(program, [settings], port, who)
   let running = await start()
   return {
-    port,
     /** URL of the same database through PgBouncer. */
     through(url: string) {
       const changed = new URL(url)

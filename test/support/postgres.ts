@@ -79,8 +79,6 @@ export async function startPostgres({ settings = {}, programs, dataDir }: Postgr
       await wait(downMs)
       await server.start()
     },
-    /** True while the process exists, even if it accepts no connections yet. */
-    isRunning: () => existsSync(pidFile),
     /** Starts a server that has ended by itself. */
     start: () => server.start(),
     /** Creates an empty database and returns its URL. */

@@ -9,8 +9,6 @@ export interface ReceivedMail {
   readonly to: readonly string[]
   readonly user: string | null
   readonly isTls: boolean
-  /** Raw headers and body. */
-  readonly source: string
   /** Unfolded values by lower-case name. A repeated header has several values. */
   readonly headers: ReadonlyMap<string, readonly string[]>
   /** Decoded text of the body. */
@@ -68,14 +66,14 @@ export async function startSmtp(options: SMTPServerOptions = {}) {
   }
 }
 
-function readMail(source: string): Pick<ReceivedMail, 'source' | 'headers' | 'text'> {
+function readMail(source: string): Pick<ReceivedMail, 'headers' | 'text'> {
   const [, head = '', body = ''] = /^(.*?)\r\n\r\n(.*)$/s.exec(source) ?? []
   const headers = new Map<string, string[]>()
   for (const line of head.replaceAll(/\r\n[ \t]+/g, ' ').split('\r\n')) {
     const [, name = '', value = ''] = /^([^:]+): ?(.*)$/.exec(line) ?? []
     headers.set(name.toLowerCase(), [...(headers.get(name.toLowerCase()) ?? []), value])
   }
-  return { source, headers, text: decode(body, headers.get('content-transfer-encoding')?.[0]) }
+  return { headers, text: decode(body, headers.get('content-transfer-encoding')?.[0]) }
 }
 
 function decode(body: string, encoding: string | undefined): string {
