@@ -13,7 +13,6 @@ import {
 
 interface LargeAction {
   readonly stage: Stage
-  readonly count: number
   readonly act: () => Promise<number | null>
   readonly action: string
   readonly detailOf: (done: number) => object
@@ -93,34 +92,22 @@ export function describeActions(harness: ConformanceHarness): void {
         const { stage, runIds } = await dead()
         const act = () => stage.inbox.requeueDead(runIds.toReversed(), by)
         const runs = runIds.slice(0, 1_000)
-        return {
-          stage,
-          count,
-          act,
-          action: 'dead.requeue',
-          detailOf: (done) => ({ runs, count: done }),
-          left: leftDead,
-        }
+        const detailOf = (done: number) => ({ runs, count: done })
+        return { stage, act, action: 'dead.requeue', detailOf, left: leftDead }
       },
       'dropDead of all': async () => {
         const { stage } = await dead()
         const act = () => stage.inbox.dropDead('all', 'no', by)
         const detailOf = (done: number) => ({ reason: 'no', runs: 'all', count: done })
-        return { stage, count, act, action: 'dead.drop', detailOf, left: leftDead }
+        return { stage, act, action: 'dead.drop', detailOf, left: leftDead }
       },
       discardPendingRuns: async () => {
         const stage = await Stage.open(harness)
         await stage.accept(...Array.from({ length: count }, (_, n) => anEvent(`e${n}`)))
         const act = () => stage.inbox.discardPendingRuns('ordered', 'no', by)
         const detailOf = (done: number) => ({ handler: 'ordered', reason: 'no', count: done })
-        return {
-          stage,
-          count,
-          act,
-          action: 'handler.drop',
-          detailOf,
-          left: async ({ inbox }) => (await inbox.stats()).handlers[0]!.ready,
-        }
+        const left = async ({ inbox }: Stage) => (await inbox.stats()).handlers[0]!.ready
+        return { stage, act, action: 'handler.drop', detailOf, left }
       },
       prune: async () => {
         const stage = await Stage.open(harness)
@@ -131,14 +118,8 @@ export function describeActions(harness: ConformanceHarness): void {
           const { events, skipped } = await inbox.countReplay({ from: 0 })
           return events - skipped
         }
-        return {
-          stage,
-          count: few,
-          act,
-          action: 'prune',
-          detailOf: (events) => ({ receivedBefore: 2, events, quarantined: 0 }),
-          left,
-        }
+        const detailOf = (events: number) => ({ receivedBefore: 2, events, quarantined: 0 })
+        return { stage, act, action: 'prune', detailOf, left }
       },
     }
 
