@@ -73,6 +73,8 @@ export async function stageRunner(
 
   const inbox = await createSqliteInbox({ file: join(dir, 'inbox.db') })
   opened.defer(() => inbox.close())
+  // The first query starts the reader thread. Later ones see the state of a run while it is brief.
+  await inbox.stats()
   /** Reasons of all replacements of threads. */
   const replaced: string[] = []
   /** Arguments of the calls of `onFailure`. */
