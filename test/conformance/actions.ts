@@ -13,7 +13,6 @@ import {
 
 interface LargeAction {
   readonly stage: Stage
-  readonly count: number
   readonly act: () => Promise<number | null>
   readonly action: string
   readonly detailOf: (done: number) => object
@@ -24,23 +23,21 @@ interface LargeAction {
 export function describeActions(harness: ConformanceHarness): void {
   const test = stageTest(harness)
 
-  describe('a dead letter', () => {
-    test('is dropped for good, with a stored reason', async ({ stage }) => {
-      await stage.accept(anEvent('a'), anEvent('b'), anEvent('c'))
-      await stage.killReady()
-      const { runId } = await stage.run('b')
-      expect(await stage.inbox.dropDead([runId, 4_711], 'a test event')).toBe(1)
-      expect(await stage.inbox.dropDead([runId], 'again')).toBe(0)
-      const b = await stage.detail('b')
-      expect(b).toMatchObject({ status: 'dropped', runs: [{ state: 'dropped' }] })
-      expect(b.runs[0]!.attempts.at(-1)).toMatchObject({ outcome: 'dropped', error: { message: 'a test event' } })
-      expect(await stage.inbox.requeueDead([runId])).toBe(0)
-      expect(await stage.inbox.dropDead('all', 'all of them')).toBe(2)
-      expect(await stage.stats()).toEqual(noRuns)
-      expect((await stage.inbox.audit({ limit: 1 })).data).toMatchObject([
-        { action: 'dead.drop', at: stage.clock.now(), detail: { reason: 'all of them' } },
-      ])
-    })
+  test('a dead letter is dropped for good, with a stored reason', async ({ stage }) => {
+    await stage.accept(anEvent('a'), anEvent('b'), anEvent('c'))
+    await stage.killReady()
+    const { runId } = await stage.run('b')
+    expect(await stage.inbox.dropDead([runId, 4_711], 'a test event')).toBe(1)
+    expect(await stage.inbox.dropDead([runId], 'again')).toBe(0)
+    const b = await stage.detail('b')
+    expect(b).toMatchObject({ status: 'dropped', runs: [{ state: 'dropped' }] })
+    expect(b.runs[0]!.attempts.at(-1)).toMatchObject({ outcome: 'dropped', error: { message: 'a test event' } })
+    expect(await stage.inbox.requeueDead([runId])).toBe(0)
+    expect(await stage.inbox.dropDead('all', 'all of them')).toBe(2)
+    expect(await stage.stats()).toEqual(noRuns)
+    expect((await stage.inbox.audit({ limit: 1 })).data).toMatchObject([
+      { action: 'dead.drop', at: stage.clock.now(), detail: { reason: 'all of them' } },
+    ])
   })
 
   describe('a body in quarantine', () => {
@@ -65,18 +62,16 @@ export function describeActions(harness: ConformanceHarness): void {
     })
   })
 
-  describe('the concurrency of a handler', () => {
-    test('survives a reopen, until it is reset', async ({ stage }) => {
-      const concurrency = async () => (await stage.inbox.stats()).handlers[0]!.concurrency
-      expect(await concurrency()).toBeNull()
-      expect(await stage.inbox.setConcurrency('ordered', 3)).toBe(true)
-      expect(await stage.inbox.setConcurrency('unknown', 3)).toBe(false)
-      await stage.reopen()
-      expect(await concurrency()).toBe(3)
-      expect(await stage.inbox.register([ordered, loose])).toEqual({ ordered: 3 })
-      expect(await stage.inbox.setConcurrency('ordered', null)).toBe(true)
-      expect(await concurrency()).toBeNull()
-    })
+  test('the concurrency of a handler survives a reopen, until it is reset', async ({ stage }) => {
+    const concurrency = async () => (await stage.inbox.stats()).handlers[0]!.concurrency
+    expect(await concurrency()).toBeNull()
+    expect(await stage.inbox.setConcurrency('ordered', 3)).toBe(true)
+    expect(await stage.inbox.setConcurrency('unknown', 3)).toBe(false)
+    await stage.reopen()
+    expect(await concurrency()).toBe(3)
+    expect(await stage.inbox.register([ordered, loose])).toEqual({ ordered: 3 })
+    expect(await stage.inbox.setConcurrency('ordered', null)).toBe(true)
+    expect(await concurrency()).toBeNull()
   })
 
   describe('a large action', () => {
@@ -97,34 +92,22 @@ export function describeActions(harness: ConformanceHarness): void {
         const { stage, runIds } = await dead()
         const act = () => stage.inbox.requeueDead(runIds.toReversed(), by)
         const runs = runIds.slice(0, 1_000)
-        return {
-          stage,
-          count,
-          act,
-          action: 'dead.requeue',
-          detailOf: (done) => ({ runs, count: done }),
-          left: leftDead,
-        }
+        const detailOf = (done: number) => ({ runs, count: done })
+        return { stage, act, action: 'dead.requeue', detailOf, left: leftDead }
       },
       'dropDead of all': async () => {
         const { stage } = await dead()
         const act = () => stage.inbox.dropDead('all', 'no', by)
         const detailOf = (done: number) => ({ reason: 'no', runs: 'all', count: done })
-        return { stage, count, act, action: 'dead.drop', detailOf, left: leftDead }
+        return { stage, act, action: 'dead.drop', detailOf, left: leftDead }
       },
       discardPendingRuns: async () => {
         const stage = await Stage.open(harness)
         await stage.accept(...Array.from({ length: count }, (_, n) => anEvent(`e${n}`)))
         const act = () => stage.inbox.discardPendingRuns('ordered', 'no', by)
         const detailOf = (done: number) => ({ handler: 'ordered', reason: 'no', count: done })
-        return {
-          stage,
-          count,
-          act,
-          action: 'handler.drop',
-          detailOf,
-          left: async ({ inbox }) => (await inbox.stats()).handlers[0]!.ready,
-        }
+        const left = async ({ inbox }: Stage) => (await inbox.stats()).handlers[0]!.ready
+        return { stage, act, action: 'handler.drop', detailOf, left }
       },
       prune: async () => {
         const stage = await Stage.open(harness)
@@ -135,14 +118,8 @@ export function describeActions(harness: ConformanceHarness): void {
           const { events, skipped } = await inbox.countReplay({ from: 0 })
           return events - skipped
         }
-        return {
-          stage,
-          count: few,
-          act,
-          action: 'prune',
-          detailOf: (events) => ({ receivedBefore: 2, events, quarantined: 0 }),
-          left,
-        }
+        const detailOf = (events: number) => ({ receivedBefore: 2, events, quarantined: 0 })
+        return { stage, act, action: 'prune', detailOf, left }
       },
     }
 

@@ -123,22 +123,19 @@ export function describeClaim(harness: ConformanceHarness): void {
     })
   })
 
-  describe('order', () => {
+  test('a run keeps the order that its handler had when it was created', async () => {
     const sameKey = (...ids: readonly string[]) => ids.map((id) => anEvent(id, { key: 'k' }))
-
-    test('keeps the order that the handler had when the run was created', async () => {
-      await using stage = await Stage.open(harness, [{ ...ordered, order: 'none' }])
-      await stage.accept(...sameKey('a', 'b'))
-      await stage.inbox.register([ordered])
-      await stage.accept(...sameKey('c', 'd'))
-      const [a, b, c] = await stage.claim()
-      await stage.done(a!, b!)
-      expect(await stage.states('c', 'd')).toEqual(['running', 'waiting'])
-      await stage.inbox.register([{ ...ordered, order: 'none' }])
-      await stage.accept(...sameKey('e'))
-      expect(await stage.states('d', 'e')).toEqual(['waiting', 'ready'])
-      await stage.done(c!)
-      expect(await stage.states('d')).toEqual(['ready'])
-    })
+    await using stage = await Stage.open(harness, [{ ...ordered, order: 'none' }])
+    await stage.accept(...sameKey('a', 'b'))
+    await stage.inbox.register([ordered])
+    await stage.accept(...sameKey('c', 'd'))
+    const [a, b, c] = await stage.claim()
+    await stage.done(a!, b!)
+    expect(await stage.states('c', 'd')).toEqual(['running', 'waiting'])
+    await stage.inbox.register([{ ...ordered, order: 'none' }])
+    await stage.accept(...sameKey('e'))
+    expect(await stage.states('d', 'e')).toEqual(['waiting', 'ready'])
+    await stage.done(c!)
+    expect(await stage.states('d')).toEqual(['ready'])
   })
 }

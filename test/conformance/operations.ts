@@ -15,17 +15,15 @@ import {
 /** The quarantine, `stats`, `health` and `close`. */
 export function describeOperations(harness: ConformanceHarness): void {
   const test = stageTest(harness)
-  describe('quarantine', () => {
-    test('lists bodies newest first, byte for byte', async ({ stage }) => {
-      const raw = Uint8Array.of(0, 0xff, 0x7b)
-      await stage.accept(aQuarantined('old'))
-      await stage.accept(aQuarantined('new', { raw, reason: odd, receivedAt: 77, secretLabel: odd }))
-      const { data, nextCursor } = await stage.inbox.quarantine({ limit: 10 })
-      expect(data.map(({ id }) => id)).toEqual(['sha256:new', 'sha256:old'])
-      expect(nextCursor).toBeNull()
-      expect(data[0]).toMatchObject({ reason: odd, receivedAt: 77, secretLabel: odd, sizeBytes: 3, count: 1 })
-      expect(hex(data[0]!.raw)).toBe(hex(raw))
-    })
+  test('the quarantine lists bodies newest first, byte for byte', async ({ stage }) => {
+    const raw = Uint8Array.of(0, 0xff, 0x7b)
+    await stage.accept(aQuarantined('old'))
+    await stage.accept(aQuarantined('new', { raw, reason: odd, receivedAt: 77, secretLabel: odd }))
+    const { data, nextCursor } = await stage.inbox.quarantine({ limit: 10 })
+    expect(data.map(({ id }) => id)).toEqual(['sha256:new', 'sha256:old'])
+    expect(nextCursor).toBeNull()
+    expect(data[0]).toMatchObject({ reason: odd, receivedAt: 77, secretLabel: odd, sizeBytes: 3, count: 1 })
+    expect(hex(data[0]!.raw)).toBe(hex(raw))
   })
 
   describe('stats', () => {

@@ -66,38 +66,34 @@ export function describeOptions(harness: ConformanceHarness): void {
     expect((await stage.inbox.stats()).handlers).toMatchObject([{ superseded: 3 }])
   })
 
-  describe('latestOnly', () => {
-    test('supersedes a large backlog in steps, and runs the newest last', async () => {
-      await using stage = await Stage.open(harness, [ordered])
-      await stage.accept(...Array.from({ length: 1_300 }, (_, n) => anEvent(`e${n}`, { key: 'k' })))
-      await stage.inbox.register([latest])
-      await stage.accept(anEvent('new', { key: 'k' }))
-      await stage.accept(anEvent('newer', { key: 'k' }))
-      await stage.accept(anEvent('newest', { key: 'k' }))
-      const order: string[] = []
-      while (order.at(-1) !== 'newest') {
-        const lease = await stage.claimOne()
-        order.push(lease.event.id)
-        await stage.done(lease)
-      }
-      expect(order.length).toBeLessThan(1_300)
-      expect(await stage.stats()).toEqual(noRuns)
-    })
+  test('latestOnly supersedes a large backlog in steps, and runs the newest last', async () => {
+    await using stage = await Stage.open(harness, [ordered])
+    await stage.accept(...Array.from({ length: 1_300 }, (_, n) => anEvent(`e${n}`, { key: 'k' })))
+    await stage.inbox.register([latest])
+    await stage.accept(anEvent('new', { key: 'k' }))
+    await stage.accept(anEvent('newer', { key: 'k' }))
+    await stage.accept(anEvent('newest', { key: 'k' }))
+    const order: string[] = []
+    while (order.at(-1) !== 'newest') {
+      const lease = await stage.claimOne()
+      order.push(lease.event.id)
+      await stage.done(lease)
+    }
+    expect(order.length).toBeLessThan(1_300)
+    expect(await stage.stats()).toEqual(noRuns)
   })
 
-  describe('onDead: hold', () => {
-    test('applies to crashes before the handlers are registered, and survives a reopen', async () => {
-      await using stage = await Stage.open(harness, [holding])
-      await stage.accept(anEvent('a', { key: 'k' }), anEvent('b', { key: 'k' }))
-      for (let n = 0; n < 3; n += 1) {
-        await stage.claimOne({ suspects: n > 0 })
-        await stage.crash([holding])
-      }
-      expect(await stage.states('a', 'b')).toEqual(['held', 'waiting'])
-      await stage.reopen([holding])
-      await stage.accept(anEvent('c', { key: 'k' }))
-      expect(await stage.isWaiting(stage.claim())).toBe(true)
-      expect(await stage.states('a', 'b', 'c')).toEqual(['held', 'waiting', 'waiting'])
-    })
+  test('onDead: hold applies to crashes before the handlers are registered, and survives a reopen', async () => {
+    await using stage = await Stage.open(harness, [holding])
+    await stage.accept(anEvent('a', { key: 'k' }), anEvent('b', { key: 'k' }))
+    for (let n = 0; n < 3; n += 1) {
+      await stage.claimOne({ suspects: n > 0 })
+      await stage.crash([holding])
+    }
+    expect(await stage.states('a', 'b')).toEqual(['held', 'waiting'])
+    await stage.reopen([holding])
+    await stage.accept(anEvent('c', { key: 'k' }))
+    expect(await stage.isWaiting(stage.claim())).toBe(true)
+    expect(await stage.states('a', 'b', 'c')).toEqual(['held', 'waiting', 'waiting'])
   })
 }

@@ -54,23 +54,19 @@ export function describeSettle(harness: ConformanceHarness): void {
     })
   })
 
-  describe('fencing', () => {
-    test('applies one of many concurrent outcomes', async ({ stage }) => {
-      await stage.accept(anEvent('a'))
-      const lease = await stage.claimOne()
-      const results = await Promise.all(Array.from({ length: 20 }, () => stage.done(lease)))
-      expect(results.flat().filter((result) => result === 'applied')).toHaveLength(1)
-      expect((await stage.run('a')).attempts).toHaveLength(1)
-    })
+  test('settle applies one of many concurrent outcomes', async ({ stage }) => {
+    await stage.accept(anEvent('a'))
+    const lease = await stage.claimOne()
+    const results = await Promise.all(Array.from({ length: 20 }, () => stage.done(lease)))
+    expect(results.flat().filter((result) => result === 'applied')).toHaveLength(1)
+    expect((await stage.run('a')).attempts).toHaveLength(1)
   })
 
-  describe('release', () => {
-    test('returns a run to its place in the order', async ({ stage }) => {
-      await stage.accept(anEvent('a', { key: 'k' }), anEvent('b'), anEvent('c', { key: 'k' }))
-      await stage.clock.advance(10)
-      await stage.accept(anEvent('d'))
-      await stage.release(...(await stage.claim()))
-      expect(idsOf(await stage.claim())).toEqual(['a', 'b', 'd'])
-    })
+  test('release returns a run to its place in the order', async ({ stage }) => {
+    await stage.accept(anEvent('a', { key: 'k' }), anEvent('b'), anEvent('c', { key: 'k' }))
+    await stage.clock.advance(10)
+    await stage.accept(anEvent('d'))
+    await stage.release(...(await stage.claim()))
+    expect(idsOf(await stage.claim())).toEqual(['a', 'b', 'd'])
   })
 }

@@ -43,13 +43,6 @@ describe('INBOX_FORWARD_URL', () => {
     })
   })
 
-  test('works without a handlers folder', async () => {
-    await using dir = await createTempDir()
-    const settings = { INBOX_FORWARD_URL: 'http://127.0.0.1:9/', INBOX_HANDLERS: '' }
-    await using app = await startTestApp({ dir: dir.path, settings })
-    expect(app.handlers.map(({ kind, name }) => [kind, name])).toEqual([['sink', 'forward']])
-  })
-
   test('retries until a 2xx, not before Retry-After, with the same key, and records the answers', async () => {
     await using server = await AppServer.start()
     const answers = [

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
@@ -60,8 +59,6 @@ const sink = (name: string, options = '') => `
     name: '${name}', ${options}
     send([item]) { appendFileSync(join(import.meta.dirname, 'calls'), '${name} got ' + item.payload + '\\n') },
   })`
-const callsOf = (stage: RunnerStage) =>
-  readFileSync(join(stage.handlersDir, 'calls'), 'utf8').split('\n').slice(0, -1).toSorted()
 
 it('loads an isolated file alone, and delivers enqueued items across threads', async () => {
   await using stage = await stageRunner([], {
@@ -78,7 +75,7 @@ it('loads an isolated file alone, and delivers enqueued items across threads', a
   expect(stage.runner.handlers.filter(({ isolate }) => isolate).map(({ name }) => name)).toEqual(['c', 'apart'])
   await stage.accept({ id: 'evt_1' })
   await stage.drained()
-  expect(callsOf(stage)).toEqual([
+  expect(stage.linesOf('calls').toSorted()).toEqual([
     'a with a b',
     ...['a', 'b', 'c'].map((name) => `apart got ${name}`),
     'b with a b',

@@ -1,9 +1,9 @@
 import { type Clock, createTestClock, type TestClock } from '../../src/base/clock.ts'
 import type { ClaimRequest, Effects, HandlerRoute, Lease, NewEvent, Outcome } from '../../src/inbox/port.ts'
 import { createAccept } from '../../src/inbox/postgres/accept.ts'
-import { createWork, type Work } from '../../src/inbox/postgres/claims.ts'
+import { createWork } from '../../src/inbox/postgres/claims.ts'
 import { createDatabase, type Database } from '../../src/inbox/postgres/database.ts'
-import { createDefinitions, type Definitions } from '../../src/inbox/postgres/definitions.ts'
+import { createDefinitions } from '../../src/inbox/postgres/definitions.ts'
 
 export interface RunRow {
   readonly id: number
@@ -19,24 +19,7 @@ export interface RunRow {
   readonly owner: string | null
 }
 
-/** Accept and work of one replica, without the rest of an inbox and without heartbeats. */
-export interface Stage<C extends Clock = TestClock> extends AsyncDisposable {
-  readonly url: string
-  readonly db: Database
-  readonly clock: C
-  readonly definitions: Definitions
-  readonly accept: ReturnType<typeof createAccept>
-  readonly work: Work
-  readonly warnings: readonly string[]
-  register(...routes: readonly HandlerRoute[]): Promise<void>
-  /** Throws unless all events are new. */
-  acceptNew(...events: readonly NewEvent[]): Promise<void>
-  claim(request?: Partial<ClaimRequest>): Promise<readonly Lease[]>
-  /** Runs that meet an SQL condition, by id. */
-  runs(where?: string): Promise<RunRow[]>
-  /** The run of an event with one run. */
-  run(event: string): Promise<RunRow>
-}
+export type Stage<C extends Clock = TestClock> = Awaited<ReturnType<typeof openStage<C>>>
 
 export interface StageOptions<C extends Clock> {
   readonly clock: C
@@ -45,11 +28,12 @@ export interface StageOptions<C extends Clock> {
   readonly between?: (db: Database) => Database
 }
 
+/** Accept and work of one replica, without the rest of an inbox and without heartbeats. */
 export async function openStage<C extends Clock>(
   url: string,
   routes: readonly HandlerRoute[],
   { clock, replicaId = 'replica', between = (db) => db }: StageOptions<C>,
-): Promise<Stage<C>> {
+) {
   const db = createDatabase({ url, now: () => clock.now() })
   const warnings: string[] = []
   const wrapped = between(db)
@@ -65,6 +49,7 @@ export async function openStage<C extends Clock>(
   )
   const definitions = createDefinitions({ db, replicaId, silentMs: 10_000, orphanMs: 0 })
   const accept = createAccept({ db: wrapped, clock, definitions, gaps: { arrived: () => {} }, work })
+  /** Runs that meet an SQL condition, by id. */
   const runs = (where = 'true') =>
     db.query<RunRow>(
       `SELECT r.id, r.event_seq AS seq, e.id AS event, h.name AS handler, r.key, r.state, r.attempt, r.crashed, r.token, r.owner
@@ -82,14 +67,17 @@ export async function openStage<C extends Clock>(
     work,
     warnings,
     register,
-    async acceptNew(...events) {
+    /** Throws unless all events are new. */
+    async acceptNew(...events: readonly NewEvent[]) {
       const results = await accept.accept(events)
       if (results.some((result) => result !== 'accepted'))
         throw new Error(`expected new events (got ${results.join()})`)
     },
-    claim: (request) => work.claim({ handlers: ['ordered'], max: 100, owner: 'worker', suspects: false, ...request }),
+    claim: (request?: Partial<ClaimRequest>) =>
+      work.claim({ handlers: ['ordered'], max: 100, owner: 'worker', suspects: false, ...request }),
     runs,
-    async run(event) {
+    /** The run of an event with one run. */
+    async run(event: string) {
       const [row, ...others] = await runs(`e.id = '${event}'`)
       if (row === undefined || others.length > 0) throw new Error(`expected one run of ${event} (got ${others.length})`)
       return row
@@ -102,11 +90,7 @@ export async function openStage<C extends Clock>(
 }
 
 /** A stage with its own test clock. */
-export function openTimedStage(
-  url: string,
-  routes: readonly HandlerRoute[],
-  between?: (db: Database) => Database,
-): Promise<Stage> {
+export function openTimedStage(url: string, routes: readonly HandlerRoute[], between?: (db: Database) => Database) {
   return openStage(url, routes, { clock: createTestClock(), ...(between && { between }) })
 }
 

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import { mkdir, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
@@ -24,14 +23,7 @@ const tracing = (version: string) => `
 
 const stageTracing = () => stageRunner([], { watch: true, files: { 'tracing.ts': tracing('v1') } })
 
-function traceOf(stage: RunnerStage): string[] {
-  try {
-    return readFileSync(join(stage.handlersDir, 'trace'), 'utf8').split('\n').slice(0, -1)
-  } catch {
-    return []
-  }
-}
-
+const traceOf = (stage: RunnerStage) => stage.linesOf('trace')
 const edit = (stage: RunnerStage, file: string, source: string) => writeFile(join(stage.handlersDir, file), source)
 const linesOf = (stage: RunnerStage, msg: string) => stage.lines.filter((line) => line.msg === msg)
 const reloads = (stage: RunnerStage) => linesOf(stage, 'handlers reloaded')

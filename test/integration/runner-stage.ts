@@ -1,11 +1,12 @@
+import { existsSync, readFileSync } from 'node:fs'
 import { cp, mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { Worker } from 'node:worker_threads'
 import { systemClock } from '../../src/base/clock.ts'
 import type { RunnerTiming } from '../../src/dispatch/runner-protocol.ts'
-import { startRunner, type Runner } from '../../src/dispatch/runner.ts'
-import type { NewEvent, RunRecord } from '../../src/inbox/port.ts'
-import { createSqliteInbox, type SqliteInbox } from '../../src/inbox/sqlite/inbox.ts'
+import { startRunner } from '../../src/dispatch/runner.ts'
+import type { NewEvent } from '../../src/inbox/port.ts'
+import { createSqliteInbox } from '../../src/inbox/sqlite/inbox.ts'
 import { silentLogger, type Logger } from '../../src/base/log.ts'
 import { anEvent } from '../conformance/stage.ts'
 import { eventBytes } from '../support/signed.ts'
@@ -34,29 +35,7 @@ interface StagedEvent {
   readonly data?: object
 }
 
-export interface RunnerStage extends AsyncDisposable {
-  readonly inbox: SqliteInbox
-  readonly runner: Runner
-  readonly handlersDir: string
-  /** Reasons of all replacements of threads. */
-  readonly replaced: readonly string[]
-  /** Arguments of the calls of `onFailure`. */
-  readonly failures: readonly string[]
-  /** Attempts by handler and kind, as they were reported. */
-  readonly settled: ReadonlyMap<string, number>
-  /** Log lines of the runner, except level debug. */
-  readonly lines: readonly LogLine[]
-  /** Starts another runner with the same inbox and handlers. */
-  startAnother(timing: Partial<RunnerTiming>): Promise<Runner>
-  /** Names of the running threads, without the one for queries, which comes and goes. */
-  threads(): string[]
-  /** How many threads were started so far. */
-  started(): number
-  accept(...events: readonly StagedEvent[]): Promise<void>
-  run(id: string, handler: string): Promise<RunRecord>
-  /** Waits until no run is open. */
-  drained(): Promise<void>
-}
+export type RunnerStage = Awaited<ReturnType<typeof stageRunner>>
 
 interface RunnerStageOptions {
   readonly timing?: Partial<RunnerTiming>
@@ -69,7 +48,7 @@ interface RunnerStageOptions {
 export async function stageRunner(
   handlers: readonly string[],
   { timing = shortTiming, watch = false, files = {} }: RunnerStageOptions = {},
-): Promise<RunnerStage> {
+) {
   await using opened = new AsyncDisposableStack()
   const dir = opened.use(await createTempDir()).path
   const handlersDir = join(dir, 'handlers')
@@ -94,9 +73,15 @@ export async function stageRunner(
 
   const inbox = await createSqliteInbox({ file: join(dir, 'inbox.db') })
   opened.defer(() => inbox.close())
+  // The first query starts the reader thread. Later ones see the state of a run while it is brief.
+  await inbox.stats()
+  /** Reasons of all replacements of threads. */
   const replaced: string[] = []
+  /** Arguments of the calls of `onFailure`. */
   const failures: string[] = []
+  /** Attempts by handler and kind, as they were reported. */
   const settled = new Map<string, number>()
+  /** Log lines of the runner, except level debug. */
   const lines: LogLine[] = []
   const write = (fields: object, msg: string) => void lines.push({ ...fields, msg })
   const log = Object.assign(Object.create(silentLogger) as Logger, { info: write, warn: write, error: write })
@@ -133,17 +118,26 @@ export async function stageRunner(
     failures,
     settled,
     lines,
+    /** The lines of a file in the handlers folder, which handlers write; none without it. */
+    linesOf(name: string): string[] {
+      const file = join(handlersDir, name)
+      return existsSync(file) ? readFileSync(file, 'utf8').split('\n').slice(0, -1) : []
+    },
+    /** Starts another runner with the same inbox and handlers. */
     startAnother: start,
+    /** Names of the running threads, without the one for queries, which comes and goes. */
     threads: () => [...threads.values()].filter((name) => name !== 'reader').toSorted(),
+    /** How many threads were started so far. */
     started: () => started,
-    async accept(...events) {
+    async accept(...events: readonly StagedEvent[]) {
       await inbox.accept(events.map((event): NewEvent => toArrival(event)))
     },
-    async run(id, handler) {
+    async run(id: string, handler: string) {
       const run = (await inbox.event(id))?.runs.find((candidate) => candidate.handler === handler)
       if (run === undefined) throw new Error(`there is no run of ${id} for ${handler}`)
       return run
     },
+    /** Waits until no run is open. */
     drained: () => until(async () => (await inbox.stats()).oldestOpenAt === null, 'all runs ended', 300_000),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { closeSync, openSync, readFileSync } from 'node:fs'
+import { closeSync, openSync } from 'node:fs'
 import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -10,17 +10,9 @@ import { shortTiming, stageRunner, type RunnerStage } from './runner-stage.ts'
 
 const events = (count: number) => Array.from({ length: count }, (_, index) => ({ id: `evt_${index + 1}` }))
 
-/** Lines of the patient handler: event and attempt. */
-function startedRuns(stage: RunnerStage): string[] {
-  try {
-    return readFileSync(join(stage.handlersDir, 'started'), 'utf8').split('\n').slice(0, -1)
-  } catch {
-    return []
-  }
-}
-
+/** `line`: event and attempt, as the patient handler writes them. */
 const waitForStart = (stage: RunnerStage, line: string) =>
-  until(() => startedRuns(stage).includes(line), `the start of ${line}`)
+  until(() => stage.linesOf('started').includes(line), `the start of ${line}`)
 
 it('runs handlers in a separate thread, and reports them and their results', async () => {
   await using stage = await stageRunner(['steady', 'poison'])
@@ -76,7 +68,7 @@ it('P4: starts no run of the key before a handler that ignores its timeout has e
   await using stage = await stageRunner(['lingering'])
   await stage.accept({ id: 'evt_1', key: 'k', data: { lingers: true } }, { id: 'evt_2', key: 'k' })
   await stage.drained()
-  const lines = startedRuns(stage)
+  const lines = stage.linesOf('started')
   expect(lines.filter((line, index) => line !== lines[index - 1])).toEqual(['evt_1 1', 'evt_1 2', 'evt_2 1'])
   expect(stage.replaced).toEqual(['handler lingering ran on long after its timeout'])
   await until(() => stage.settled.has('lingering retry'), 'the report of the timeout')

@@ -57,7 +57,6 @@ describe('the sink `sql` on SQLite', () => {
       trade('evt_1', '1'),
       trade('evt_1', '1'),
       anItem({ id: 'evt_2', type: 'new.type' }),
-      anItem({ id: 'evt_2', type: 'new.type' }, { source: 'desk' }),
       anItem({ id: 'evt_2', type: 'new.type' }, { payload: null, idempotencyKey: 'h:evt_2:0' }),
     ]
     await sink.send(items)
@@ -65,7 +64,6 @@ describe('the sink `sql` on SQLite', () => {
     expect(ask(dir, 'SELECT seq, event_id FROM onchain_wallet_large_trade')).toEqual([{ seq: 1, event_id: 'evt_1' }])
     expect(ask(dir, `SELECT event_id, body ->> '$.type' AS type FROM onchain_other`)).toEqual([
       { event_id: 'evt_2', type: 'new.type' },
-      { event_id: 'desk/evt_2', type: 'new.type' },
     ])
     expect(ask(dir, 'SELECT idempotency_key, payload FROM onchain_items')).toEqual([
       { idempotency_key: 'h:evt_2:0', payload: 'null' },

@@ -82,10 +82,9 @@ test.skipIf(redis === null)('adds each event once to a Redis stream, in order (n
     await Promise.all(
       [3, 3, 3].map(async (n) => sink.send([streamItem(n, { payload: { note: 'ü' }, key: null })], context)),
     )
-    await sink.send([streamItem(1, { source: 'desk' })], context)
     const client = await createClient({ url }).connect()
     const entries = (await client.xRange('events', '-', '+')) ?? []
-    expect(entries.map(({ message }) => message['id'])).toEqual(['evt_1', 'evt_2', 'evt_3', 'desk/evt_1'])
+    expect(entries.map(({ message }) => message['id'])).toEqual(['evt_1', 'evt_2', 'evt_3'])
     expect(entries[0]!.message).toEqual({
       id: 'evt_1',
       type: 'wallet.large_trade',
@@ -99,7 +98,7 @@ test.skipIf(redis === null)('adds each event once to a Redis stream, in order (n
     await expect(sink.send([streamItem(5)], context)).rejects.toThrow('OOM')
     await client.configSet('maxmemory', '0')
     await sink.send([streamItem(5)], context)
-    expect(await client.xLen('events')).toBe(5)
+    expect(await client.xLen('events')).toBe(4)
     await client.close()
   }
   await expect(sink.send([streamItem(6)], context)).rejects.toThrow()

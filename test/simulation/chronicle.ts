@@ -20,8 +20,6 @@ export interface Visit {
 export interface RunStory {
   readonly part: Part
   row: RunRow
-  /** True when its event is pruned. */
-  isGone: boolean
   /** A requeued dead letter has lost its place in the order of its key. */
   wasRequeued: boolean
   readonly visits: Visit[]
@@ -37,12 +35,12 @@ interface Queue {
   lastDone: number
 }
 
-export interface ReplayStory {
+interface ReplayStory {
   state: ReplayState
   readonly newKeys: boolean
 }
 
-export interface ItemStory {
+interface ItemStory {
   readonly source: { readonly runId: number; readonly token: number }
   readonly idempotencyKey: string
   deliveries: number
@@ -236,7 +234,7 @@ export class Chronicle {
     if (this.pruned.has(row.seq)) this.violate(`P7: a run was created for the pruned event ${row.seq}`)
     if (!isItem && row.replay !== 0 && this.replays.get(row.replay)?.state !== 'running')
       this.violate(`P7: a run was created for the ended replay ${row.replay}`)
-    const fresh = { isGone: false, wasRequeued: false, visits: [], leaseEnds: new Map(), conflicts: new Set<number>() }
+    const fresh = { wasRequeued: false, visits: [], leaseEnds: new Map(), conflicts: new Set<number>() }
     const story: RunStory = { part, row, ...fresh }
     this.runs.set(row.id, story)
     if (isOpen(row.state)) this.#open.add(story)
@@ -248,7 +246,6 @@ export class Chronicle {
   #forget(runId: number): void {
     const story = this.runs.get(runId)
     if (story === undefined) return this.violate(`P7: run ${runId} was deleted, but never committed`)
-    story.isGone = true
     const { state } = story.row
     if (isOpen(state) || state === 'dead') this.violate(`P7: ${nameOf(story)} was deleted while it was ${state}`)
     const runs = this.#queueOf(story)?.runs

@@ -2,7 +2,7 @@ import Sqlite, { type Database, type PragmaOptions } from 'better-sqlite3'
 import type { Change } from './journal.ts'
 import { Ended, type Life } from './life.ts'
 import type { Random } from './random.ts'
-import type { Chronicle } from './chronicle.ts'
+import type { ProcessWorld } from './process.ts'
 
 type Place = 'begin' | 'commit' | 'rollback' | 'read' | 'write'
 
@@ -108,17 +108,11 @@ interface Statement {
   all(...given: unknown[]): unknown
 }
 
-export interface FaultyOptions {
-  readonly db: Database
-  readonly faults: Faults
-  /** Returns the changes of the latest commit. */
-  readonly journal: () => Change[]
-  readonly chronicle: Chronicle
-  readonly trace: (text: string) => void
-}
-
-/** Returns a view of the database per process, whose statements may fail or end the process. */
-export function faultyDatabases({ db, faults, journal, chronicle, trace }: FaultyOptions): (process: Life) => Database {
+/** Returns a view of the database per process, whose statements may fail or end the process. `journal`: returns the changes of the latest commit. */
+export function faultyDatabases(
+  { db, faults, chronicle, trace }: Pick<ProcessWorld, 'db' | 'faults' | 'chronicle' | 'trace'>,
+  journal: () => Change[],
+): (process: Life) => Database {
   function rollBack(): void {
     if (db.inTransaction) db.exec('ROLLBACK')
   }

@@ -2,29 +2,19 @@ import { handlerDefaults } from '../../src/dispatch/define.ts'
 import type { RunContext } from '../../src/dispatch/context.ts'
 import { SinkBatchRunner } from '../../src/dispatch/sink-run.ts'
 import { RetryableError, TerminalError } from '../../src/base/errors.ts'
-import type { Chronicle, Visit } from './chronicle.ts'
-import type { Faults } from './faults.ts'
+import type { Visit } from './chronicle.ts'
 import type { Life } from './life.ts'
-import { hashOf, type Random } from './random.ts'
+import type { ProcessWorld } from './process.ts'
+import { hashOf } from './random.ts'
 import { accountOf, itemsOf, retry, roles, sinkName, sinkOptions, type Role } from './roles.ts'
-import type { VirtualTime } from './time.ts'
 import type { ResolvedHandler } from '../../src/dispatch/resolved-handler.ts'
-
-export interface HandlerWorld {
-  readonly random: Random
-  readonly time: VirtualTime
-  readonly faults: Faults
-  readonly chronicle: Chronicle
-  readonly trace: (text: string) => void
-}
 
 /** Loads the handlers and the sink for a thread. */
 export function loadHandlers(
   names: readonly string[],
-  world: HandlerWorld,
+  { random, time, faults, chronicle, trace }: ProcessWorld,
   at: { readonly thread: Life; readonly process: Life; readonly suspects: boolean },
 ): ResolvedHandler[] {
-  const { random, time, faults, chronicle, trace } = world
   const { thread, process, suspects } = at
   const live = new Map<string, number>()
 

@@ -11,7 +11,7 @@ import { createGroupCommit } from '../../src/receiver/group-commit.ts'
 import { createIngest, type Ingest } from '../../src/receiver/ingest.ts'
 import { createDefaultReader } from '../../src/receiver/readers.ts'
 import type { Secret } from '../../src/signature/keys.ts'
-import { type HandlerWorld, loadHandlers } from './handlers.ts'
+import { loadHandlers } from './handlers.ts'
 import type { Life } from './life.ts'
 import type { Chronicle } from './chronicle.ts'
 import type { Faults } from './faults.ts'
@@ -20,18 +20,11 @@ import type { VirtualTime } from './time.ts'
 
 type Calls = Pick<DispatchStore, 'claim' | 'readState' | 'settle' | 'retire' | 'release'>
 
-interface BridgeWorld {
-  readonly random: Random
-  readonly time: VirtualTime
-  readonly faults: Faults
-  readonly chronicle: Chronicle
-}
-
 /**
  * The inbox for a runner thread: messages are delayed, but keep their order. Messages that the thread sent before it died still arrive;
  * their results are lost.
  */
-function bridge(inbox: Calls, world: BridgeWorld, thread: Life, process: Life): Calls {
+function bridge(inbox: Calls, world: ProcessWorld, thread: Life, process: Life): Calls {
   const { random, time, faults, chronicle } = world
   const slowest = random.pick([0, 2, 30, 300])
   const there = createLine(process)
@@ -77,7 +70,12 @@ function bridge(inbox: Calls, world: BridgeWorld, thread: Life, process: Life): 
   }
 }
 
-export interface ProcessWorld extends BridgeWorld, HandlerWorld {
+export interface ProcessWorld {
+  readonly random: Random
+  readonly time: VirtualTime
+  readonly faults: Faults
+  readonly chronicle: Chronicle
+  readonly trace: (text: string) => void
   /** To read committed data. */
   readonly db: Database
   /** The view of the database for a process. */

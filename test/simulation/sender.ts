@@ -1,12 +1,7 @@
 import { createHash } from 'node:crypto'
-import type { Secret } from '../../src/signature/keys.ts'
 import { sign } from '../../src/signature/sign.ts'
-import type { Chronicle } from './chronicle.ts'
-import type { Faults } from './faults.ts'
 import { Life } from './life.ts'
-import type { Process } from './process.ts'
-import type { Random } from './random.ts'
-import type { VirtualTime } from './time.ts'
+import type { Process, ProcessWorld } from './process.ts'
 
 /** A delivery that is repeated until it is acknowledged. */
 export interface Delivery {
@@ -22,13 +17,10 @@ export interface Delivery {
   failures: number
 }
 
-export interface SenderWorld {
-  readonly random: Random
-  readonly time: VirtualTime
-  readonly faults: Faults
-  readonly chronicle: Chronicle
-  readonly trace: (text: string) => void
-  readonly secrets: readonly Secret[]
+export interface SenderWorld extends Pick<
+  ProcessWorld,
+  'random' | 'time' | 'faults' | 'chronicle' | 'trace' | 'secrets'
+> {
   /** The process that listens at present. */
   readonly listener: () => Process | undefined
 }

@@ -1,5 +1,4 @@
 import Sqlite, { type Database } from 'better-sqlite3'
-import { createHash } from 'node:crypto'
 import { parseSecrets } from '../../src/signature/keys.ts'
 import { judge } from './checks.ts'
 import { Chronicle, nameOf, type Part } from './chronicle.ts'
@@ -47,13 +46,7 @@ async function makeImage(): Promise<Buffer> {
   return made
 }
 
-export interface Report {
-  readonly seed: number
-  readonly violations: readonly string[]
-  readonly trace: readonly string[]
-  /** Hash of the trace. */
-  readonly digest: string
-}
+export type Report = Awaited<ReturnType<typeof Simulation.run>>
 
 const secrets = parseSecrets('main:a-secret-of-the-simulation')
 const drainLimitMs = 300_000
@@ -73,14 +66,12 @@ export class Simulation {
   /** The life of timers outside of processes. */
   readonly life = new Life('world')
   process: Process | undefined
-  readonly #seed: number
   readonly #world: ProcessWorld
   readonly #trace: string[] = []
   #starts = 0
   #restMs = 0
 
   private constructor(seed: number, db: Database) {
-    this.#seed = seed
     this.random = createRandom(seed, 'steps')
     const trace = (text: string) => this.#note(text)
     this.time = new VirtualTime((error) => this.chronicle.violate(`uncaught: ${String(error)}`))
@@ -88,14 +79,14 @@ export class Simulation {
     this.handlerNames = chooseHandlers(this.random)
     this.chronicle = new Chronicle(partsOf([...this.handlerNames, ...lateNames]))
     const { time, faults, chronicle, handlerNames } = this
-    const databaseOf = faultyDatabases({ db, faults, journal: openJournal(db), chronicle, trace })
+    const databaseOf = faultyDatabases({ db, faults, chronicle, trace }, openJournal(db))
     const common = { time, faults, chronicle, trace, secrets }
     this.#world = { ...common, random: createRandom(seed, 'processes'), db, databaseOf, handlerNames }
     const listener = () => (this.process?.isListening ? this.process : undefined)
     this.sender = new Sender({ ...common, random: createRandom(seed, 'sender'), listener })
   }
 
-  static async run(seed: number): Promise<Report> {
+  static async run(seed: number) {
     const db = await openDatabase()
     const simulation = new Simulation(seed, db)
     const restore = simulation.time.install()
@@ -110,7 +101,7 @@ export class Simulation {
       restore()
       db.close()
     }
-    return simulation.#report()
+    return { seed, violations: simulation.chronicle.violations, trace: simulation.#trace }
   }
 
   /** Adds a pause before the next step. */
@@ -211,16 +202,6 @@ export class Simulation {
   #note(text: string): void {
     this.#trace.push(`${this.time.elapsed.toFixed(3)} ${text}`)
     if (this.#trace.length > maxLines) this.chronicle.violate('P7: the simulation does not end')
-  }
-
-  #report(): Report {
-    const { chronicle } = this
-    return {
-      seed: this.#seed,
-      violations: chronicle.violations,
-      trace: this.#trace,
-      digest: createHash('sha256').update(this.#trace.join('\n')).digest('hex'),
-    }
   }
 }
 

@@ -17,12 +17,6 @@ export interface AdminOperation {
   readonly body: Json | null
 }
 
-export interface GivenAnswer {
-  readonly status: number
-  readonly type: string | null
-  readonly text: string
-}
-
 /** Reads the document strictly. */
 export function readAdminDocument() {
   const document = JSON.parse(JSON.stringify(toAdminOpenApi(describedRoutes))) as Json
@@ -43,7 +37,10 @@ export function readAdminDocument() {
     text: document as object,
     operations,
     /** Differences between an answer and the document. */
-    problemsOf({ id, method, path }: AdminOperation, { status, type, text }: GivenAnswer): readonly string[] {
+    problemsOf(
+      { id, method, path }: AdminOperation,
+      { status, type, text }: { readonly status: number; readonly type: string | null; readonly text: string },
+    ): readonly string[] {
       const answer: Json | undefined = document['paths'][path][method.toLowerCase()]['responses'][status]
       if (answer === undefined) return [`${id} does not document the status ${status}`]
       const [[mediaType, { schema }] = ['', {} as Json]] = Object.entries(resolve(document, answer)['content'] as Json)

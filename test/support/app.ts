@@ -1,8 +1,8 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { startApp, type App } from '../../src/app/app.ts'
+import { startApp } from '../../src/app/app.ts'
 import { systemClock, type Clock } from '../../src/base/clock.ts'
-import { loadConfig, type Config } from '../../src/config/config.ts'
+import { loadConfig } from '../../src/config/config.ts'
 import type { SettingName } from '../../src/config/settings.ts'
 import { silentLogger, type Logger } from '../../src/base/log.ts'
 import { createTempDir } from './temp-dir.ts'
@@ -21,21 +21,13 @@ export interface TestAppOptions {
   readonly clock?: Clock
 }
 
-export interface TestApp extends App, AsyncDisposable {
-  readonly config: Config
-  readonly dir: string
-  /** Port of the webhook endpoint. */
-  readonly port: number
-  readonly adminPort: number
-  /** Arguments of `onFailure`. */
-  readonly failures: readonly Error[]
-}
+export type TestApp = Awaited<ReturnType<typeof startTestApp>>
 
 /** A database file, which outlives the app if `dir` is given. */
 export const sqliteUrl = 'sqlite:./inbox.db'
 
 /** Starts the whole app as `serve` does. `await using app = await startTestApp()` stops it and removes its folder. */
-export async function startTestApp(options: TestAppOptions = {}): Promise<TestApp> {
+export async function startTestApp(options: TestAppOptions = {}) {
   const { settings = {}, handlers = {}, log = silentLogger, clock = systemClock } = options
   await using opened = new AsyncDisposableStack()
   const dir = options.dir ?? opened.use(await createTempDir()).path
@@ -45,8 +37,7 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
   for (const [name, source] of Object.entries(handlers)) await writeFile(join(handlersDir, name), source)
 
   const config = await loadConfig({ env: { ...defaultsFor(settings), ...settings }, cwd: dir })
-  const failures: Error[] = []
-  const app = await startApp({ config, log, clock, prettyLog: false, onFailure: (error) => failures.push(error) })
+  const app = await startApp({ config, log, clock, prettyLog: false, onFailure: () => {} })
   opened.defer(() => app.stop())
 
   const owned = opened.move()
@@ -54,7 +45,7 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
     ...app,
     config,
     dir,
-    failures,
+    /** Port of the webhook endpoint. */
     port: Number(new URL(app.url).port),
     adminPort: Number(new URL(app.adminUrl).port),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),

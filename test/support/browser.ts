@@ -73,55 +73,38 @@ function inFolder<T>(folder: string, act: () => T): T {
   }
 }
 
-export interface WatchedPage extends AsyncDisposable {
-  readonly page: Page
-  /** Console errors and warnings, exceptions, and violations of the content security policy. */
-  readonly complaints: readonly string[]
-  /** Clears `complaints`. */
-  forget(): void
-}
-
-export interface PageOptions {
-  readonly url: string
-  readonly width?: number
-  readonly scheme?: 'light' | 'dark'
-  /** Parts of expected complaints, such as the status of a response that the test causes. Not recorded. */
-  readonly expected?: readonly string[]
-}
+export type WatchedPage = Awaited<ReturnType<typeof openPage>>
 
 /** Shorter than the timeout of a test, so that the error names the awaited element. */
 const pageTimeoutMs = 20_000
 
-/** Opens a page and records its complaints. */
-export async function openPage(browser: Browser, options: PageOptions): Promise<WatchedPage> {
-  const { url, width = 1280, scheme = 'light', expected = [] } = options
+/** Opens an empty page and records its complaints. */
+export async function openPage(browser: Browser) {
   const context = await browser.newContext({
-    viewport: { width, height: width < 600 ? 780 : 900 },
-    colorScheme: scheme,
+    viewport: { width: 1280, height: 900 },
+    colorScheme: 'light',
     reducedMotion: 'reduce',
     // On a system without a language, Chromium's default locale is invalid for its own functions.
     locale: 'en-US',
   })
   context.setDefaultTimeout(pageTimeoutMs)
   const page = await context.newPage()
+  /** Console errors and warnings, exceptions, and violations of the content security policy. */
   const complaints: string[] = []
-  const complain = (text: string) => {
-    if (!expected.some((part) => text.includes(part))) complaints.push(text)
-  }
   page.on('console', (message) => {
-    if (['error', 'warning'].includes(message.type())) complain(`${message.text()} ${message.location().url}`)
+    if (['error', 'warning'].includes(message.type())) complaints.push(`${message.text()} ${message.location().url}`)
   })
-  page.on('pageerror', (error) => complain(error.message))
+  page.on('pageerror', (error) => complaints.push(error.message))
   await page.addInitScript(() => {
     addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI, sample }) => {
       // oxlint-disable-next-line no-console -- the test listens to the console
       console.error(`content policy: ${violatedDirective} ${blockedURI} ${sample}`)
     })
   })
-  await page.goto(url)
   return {
     page,
     complaints,
+    /** Clears `complaints`. */
     forget: () => void complaints.splice(0),
     [Symbol.asyncDispose]: () => context.close(),
   }

@@ -1,4 +1,4 @@
-import { spawn, type ChildProcessByStdio } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { EventEmitter } from 'node:events'
 import { tmpdir } from 'node:os'
 import { PassThrough, Readable } from 'node:stream'
@@ -69,15 +69,8 @@ export function runCli(args: readonly string[], options: RunOptions): Promise<Cl
   return beginCli(args, options).ended
 }
 
-/** Disposing kills the process. */
-export interface CliProcess extends Disposable {
-  readonly child: ChildProcessByStdio<null, Readable, Readable>
-  /** Resolves when it has exited and all output is read. */
-  readonly ended: Promise<CliResult>
-}
-
-/** Starts `onchain-inbox` in its own process, for behaviour that needs one. */
-export function startCli(args: readonly string[], { cwd, env = {} }: CliOptions): CliProcess {
+/** Starts `onchain-inbox` in its own process, for behaviour that needs one. Disposing kills it. */
+export function startCli(args: readonly string[], { cwd, env = {} }: CliOptions) {
   const child = spawn(process.execPath, [cliFile, ...args], {
     cwd,
     env: { PATH: process.env['PATH'], NODE_COMPILE_CACHE: compileCache, ...env },
@@ -86,6 +79,7 @@ export function startCli(args: readonly string[], { cwd, env = {} }: CliOptions)
   let [out, errors] = ['', '']
   child.stdout.on('data', (chunk: Buffer) => (out += chunk.toString()))
   child.stderr.on('data', (chunk: Buffer) => (errors += chunk.toString()))
+  /** Resolves when it has exited and all output is read. */
   const ended = new Promise<CliResult>((resolve) => child.on('close', (code) => resolve({ code, out, errors })))
   return { child, ended, [Symbol.dispose]: () => void child.kill('SIGKILL') }
 }

@@ -33,22 +33,8 @@ export default defineHandler({
 
 export const ledgerHandler = ledgerSource('')
 
-/** Data that a cluster has stored. */
-export interface ClusterFound {
-  readonly stored: readonly StoredCopy[]
-  /** Effects of the entries in `handled`. */
-  readonly effects: readonly Effect[]
-  /** Entries of the handler `ledger`. */
-  readonly handled: HandledByKey
-  readonly openRuns: number
-  /** Number of redeliveries with the same bytes, by event id. */
-  readonly redelivered: ReadonlyMap<string, number>
-  /** Ids of events that also arrived with other bytes. */
-  readonly conflicts: readonly string[]
-}
-
-/** Reads the tables. Call after all replicas have stopped. */
-export async function readCluster(url: string): Promise<ClusterFound> {
+/** What a cluster has stored. Call after all replicas have stopped. */
+export async function readCluster(url: string) {
   const events = await ask<{ id: string; seq: string; raw: Buffer; count: number }>(
     url,
     `SELECT e.id, e.seq, b.raw, coalesce(r.count, 0) AS count FROM inbox.event e JOIN inbox.body b ON b.seq = e.seq
@@ -70,7 +56,9 @@ export async function readCluster(url: string): Promise<ClusterFound> {
     effects: effectsOf(handled),
     handled,
     openRuns: Number(open?.count),
+    /** Number of redeliveries with the same bytes, by event id. */
     redelivered: new Map(events.map(({ id, count }) => [id, count])),
+    /** Ids of events that also arrived with other bytes. */
     conflicts: conflicts.map(({ id }) => id),
   }
 }
@@ -135,7 +123,10 @@ export async function readRuns(url: string): Promise<ReadonlyMap<string, Readonl
 type Sent = Pick<RecordedRequest | PassedRequest, 'id' | 'answer'> & Partial<Pick<PassedRequest, 'became'>>
 
 /** Checks P3 for repeated deliveries: one is accepted, the others are redeliveries. One without response may or may not count. */
-export function checkDuplicates(sent: readonly Sent[], { stored, redelivered, conflicts }: ClusterFound): Finding[] {
+export function checkDuplicates(
+  sent: readonly Sent[],
+  { stored, redelivered, conflicts }: Awaited<ReturnType<typeof readCluster>>,
+): Finding[] {
   const isStored = new Set(stored.map(({ id }) => id))
   const findings: Finding[] = conflicts.map((id) => ({ property: 'P3', what: `${id} has a conflict` }))
   for (const [id, times] of Map.groupBy(sent, (one) => one.id)) {

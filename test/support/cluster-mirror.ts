@@ -13,16 +13,6 @@ export interface PassedRequest extends RecordedRequest {
   readonly became: string | null
 }
 
-export interface MirroringBalancer extends AsyncDisposable {
-  readonly url: string
-  /** Completed requests, in the order of completion. */
-  readonly passed: readonly PassedRequest[]
-  /** Ends all requests to a port, like a balancer whose health check fails. */
-  cut(port: number): void
-  /** Resolves when no request is in flight: to this port, or to any. */
-  drained(port?: number): Promise<void>
-}
-
 interface Answer {
   readonly status: number
   readonly body: string
@@ -32,9 +22,10 @@ interface Answer {
  * An HTTP balancer that passes each request to the next target and, at the same time, to the one after it, so that each event reaches two
  * replicas at once. Returns the first response. `targets`: returns the ports of healthy targets. Skips a target that refuses the connection.
  */
-export async function startMirroringBalancer(targets: () => readonly number[]): Promise<MirroringBalancer> {
+export async function startMirroringBalancer(targets: () => readonly number[]) {
   // Shorter than INBOX_KEEPALIVE_MS, as documented. Otherwise a replica may close a connection while a request is sent on it.
   const agent = new http.Agent({ keepAlive: true, timeout: 5_000 })
+  /** Completed requests, in the order of completion. */
   const passed: PassedRequest[] = []
   const inFlight = new Map<ClientRequest, { readonly port: number; readonly ended: Promise<unknown> }>()
   let turn = 0
@@ -93,10 +84,12 @@ export async function startMirroringBalancer(targets: () => readonly number[]): 
   return {
     url: `http://127.0.0.1:${(listener.address() as AddressInfo).port}/webhooks`,
     passed,
-    cut(port) {
+    /** Ends all requests to a port, like a balancer whose health check fails. */
+    cut(port: number) {
       for (const [request, { port: target }] of inFlight) if (target === port) request.destroy()
     },
-    async drained(port) {
+    /** Resolves when no request is in flight: to this port, or to any. */
+    async drained(port?: number) {
       const left = () => [...inFlight.values()].filter((request) => port === undefined || request.port === port)
       while (left().length > 0) await Promise.all(left().map(({ ended }) => ended))
     },

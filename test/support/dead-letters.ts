@@ -1,16 +1,12 @@
 import { expect } from 'vitest'
 import { maxCrashes } from '../../src/inbox/port.ts'
+import type { DeadLetterJson } from '../../src/admin/dead-letters.ts'
 import type { Sidecar } from './sidecar.ts'
-
-interface DeadLetter {
-  readonly run_id: number
-  readonly event_id: string
-}
 
 /** Requeues all dead letters, like an operator, and returns their events. Expects that all of them are of crashes. */
 export async function requeueCrashed(sidecar: Sidecar): Promise<Set<string>> {
   const { data: crashed } = (await (await sidecar.admin('dead-letters?limit=200')).json()) as {
-    data: readonly DeadLetter[]
+    data: readonly DeadLetterJson[]
   }
   for (const dead of crashed) expect(dead).toMatchObject({ crashed: maxCrashes, error: { name: 'handler_crashed' } })
   if (crashed.length > 0) {

@@ -1,4 +1,4 @@
-import { execFile, spawn, type ChildProcess } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises'
 import { createConnection } from 'node:net'
@@ -79,17 +79,13 @@ async function unpack(folder: string, packages: readonly string[]): Promise<void
   }
 }
 
-export interface RunningProgram extends AsyncDisposable {
-  readonly process: ChildProcess
-}
-
 /** Starts a server, as user `who`. Resolves when it accepts connections on its port. */
 export async function startServer(
   { file, env }: Program,
   args: readonly string[],
   port: number,
   who: { readonly uid?: number; readonly gid?: number } = {},
-): Promise<RunningProgram> {
+) {
   const child = spawn(file, args, { ...who, env, stdio: 'ignore' })
   const ended = new Promise<void>((resolve) => child.once('close', () => resolve()))
   child.on('error', () => {})

@@ -1,4 +1,4 @@
-import { createTestClock, type TestClock } from '../../src/base/clock.ts'
+import { createTestClock } from '../../src/base/clock.ts'
 import type { HandlerRoute, Lease, NewEvent } from '../../src/inbox/port.ts'
 import { createLocalSqliteInbox } from '../../src/inbox/sqlite/local.ts'
 import { openFileStore } from '../../src/inbox/sqlite/open.ts'
@@ -28,7 +28,7 @@ export async function makeFullStore(file: string, bulk: number): Promise<void> {
   await inbox.startServing()
   const event = (id: string, given: Partial<NewEvent> = {}) => anEvent(id, { receivedAt: clock.now(), ...given })
   const claim = (handler: string) => inbox.claim({ handlers: [handler], max: 1, owner: handler, suspects: false })
-  const ended = (lease: Lease) => ({ ...timesOf(clock), runId: lease.runId, token: lease.token })
+  const ended = ({ runId, token }: Lease) => ({ runId, token, startedAt: clock.now() - 5, endedAt: clock.now() })
 
   // Pruned events.
   await inbox.accept([event('pruned'), event('pruned conflict')])
@@ -117,8 +117,4 @@ export async function makeFullStore(file: string, bulk: number): Promise<void> {
   await inbox.startServing()
   await inbox.claim({ handlers: ['loose', 'ordered'], max: 2, owner: 'dies', suspects: false })
   await inbox.close()
-}
-
-function timesOf(clock: TestClock) {
-  return { startedAt: clock.now() - 5, endedAt: clock.now() }
 }

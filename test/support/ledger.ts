@@ -24,11 +24,7 @@ export interface WorkRecord {
   readonly crashed: number
 }
 
-export interface Ledger {
-  readonly stored: readonly StoredCopy[]
-  readonly work: readonly WorkRecord[]
-  readonly missingSeqs: number
-}
+export type Ledger = Awaited<ReturnType<typeof readInbox>>
 
 /** Reads a database file that no process serves. */
 export async function readLedger(databaseFile: string): Promise<Ledger> {
@@ -36,7 +32,7 @@ export async function readLedger(databaseFile: string): Promise<Ledger> {
 }
 
 /** Reads an inbox and closes it. */
-export async function readInbox(inbox: Inbox): Promise<Ledger> {
+export async function readInbox(inbox: Inbox) {
   try {
     const stored: StoredCopy[] = []
     /** Numbers of the inbox's own events. */
@@ -80,8 +76,7 @@ export interface Effect {
 }
 
 /** Source of a handler that traces its attempts in the file EFFECTS. An attempt takes up to `busyMs`. */
-export function effectsHandler(options: { readonly busyMs?: number; readonly concurrency?: number } = {}): string {
-  const { busyMs = 0, concurrency = 8 } = options
+export function effectsHandler({ busyMs = 0 } = {}): string {
   return `
 import { appendFileSync } from 'node:fs'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -92,7 +87,7 @@ const write = (event, ctx, step) =>
 
 export default defineHandler({
   type: '*',
-  concurrency: ${concurrency},
+  concurrency: 8,
   async run(event, ctx) {
     write(event, ctx, 'begin')
     if (${busyMs} > 0) await wait(Math.random() * ${busyMs})

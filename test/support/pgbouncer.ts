@@ -11,18 +11,10 @@ export function findBouncer(): Promise<Program | null> {
   return debianProgram('pgbouncer', ['pgbouncer', 'libevent-2.1-7', 'libc-ares2'])
 }
 
-export interface TestBouncer extends AsyncDisposable {
-  readonly port: number
-  /** URL of the same database through PgBouncer. */
-  through(url: string): string
-  /** Kills it, and starts it on the same port after `downMs`. */
-  restart(downMs?: number): Promise<void>
-  /** Text of its log. */
-  log(): Promise<string>
-}
+export type TestBouncer = Awaited<ReturnType<typeof startBouncer>>
 
 /** A PgBouncer in transaction mode, in front of the server on a port. */
-export async function startBouncer(program: Program, serverPort: number, sessions: number): Promise<TestBouncer> {
+export async function startBouncer(program: Program, serverPort: number, sessions: number) {
   const dir = await createTempDir()
   const port = await freePort()
   const who = withoutRoot()
@@ -51,17 +43,19 @@ server_login_retry = 1
   const start = () => startServer(program, [settings], port, who)
   let running = await start()
   return {
-    port,
-    through(url) {
+    /** URL of the same database through PgBouncer. */
+    through(url: string) {
       const changed = new URL(url)
       changed.port = String(port)
       return changed.href
     },
+    /** Kills it, and starts it on the same port after `downMs`. */
     async restart(downMs = 0) {
       await running[Symbol.asyncDispose]()
       await wait(downMs)
       running = await start()
     },
+    /** Text of its log. */
     log: () => readFile(logFile, 'utf8'),
     async [Symbol.asyncDispose]() {
       await running[Symbol.asyncDispose]()

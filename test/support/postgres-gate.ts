@@ -1,17 +1,13 @@
 import { Client } from 'pg'
 import { until } from './until.ts'
 
-export interface Gate {
-  /** Lets the waiting action, or the next one, run one transaction. */
-  step(): Promise<void>
-  open(): Promise<void>
-}
+export type Gate = Awaited<ReturnType<typeof closeGate>>
 
 /** The action lock of locks.ts. PostgreSQL grants it in order of request. */
 const lock = '7217, 1'
 
 /** Blocks operator actions with a shared lock. `step` hands it to another connection, and one transaction runs in between. */
-export async function closeGate(url: string): Promise<Gate> {
+export async function closeGate(url: string) {
   let holder = await connect(url)
   await holder.query(`SELECT pg_advisory_lock_shared(${lock})`)
   const looker = await connect(url)
@@ -28,6 +24,7 @@ export async function closeGate(url: string): Promise<Gate> {
   }
 
   return {
+    /** Lets the waiting action, or the next one, run one transaction. */
     async step() {
       await hasWaiter('ExclusiveLock')
       const next = await connect(url)

@@ -13,16 +13,7 @@ interface Options {
 }
 
 /** Parts of a `ConformanceHarness` for PostgreSQL, and databases for other tests. */
-export interface PostgresInboxes extends AsyncDisposable {
-  /** Creates an empty database with the schema. It is dropped at the end of the test file. */
-  createDatabase(): Promise<string>
-  /** Creates an empty database without schema. */
-  createBare(): Promise<string>
-  open(options: Options): Promise<Inbox>
-  reopen(closed: Inbox, options: Options): Promise<Inbox>
-  crash(live: Inbox, options: Options): Promise<Inbox>
-  gate(live: Inbox): Promise<{ step(): Promise<void> }>
-}
+export type PostgresInboxes = Awaited<ReturnType<typeof startPostgresInboxes>>
 
 /** A database and its user. Ending all connections of the user acts like `kill -9`. */
 interface Opened {
@@ -34,7 +25,7 @@ interface Opened {
  * Inboxes on the shared PostgreSQL server, or on the server of a superuser's URL. Databases are copies of a template. Databases of closed
  * inboxes are emptied and used again. All are dropped at the end.
  */
-export async function startPostgresInboxes(serverUrl?: string): Promise<PostgresInboxes> {
+export async function startPostgresInboxes(serverUrl?: string) {
   await using stack = new AsyncDisposableStack()
   const prefix = `t${randomBytes(4).toString('hex')}`
   const rootUrl = serverUrl ?? (await shared('postgres'))
@@ -110,22 +101,24 @@ export async function startPostgresInboxes(serverUrl?: string): Promise<Postgres
 
   const disposal = stack.move()
   return {
+    /** Creates an empty database with the schema. It is dropped at the end of the test file. */
     createDatabase: async () => urlOf(await makeDatabase(template)),
+    /** Creates an empty database without schema. */
     createBare: async () => urlOf(await makeDatabase('template0')),
-    async open(options) {
+    async open(options: Options) {
       const used = idle.shift()
       if (used === undefined) return openOn(await withUser(await makeDatabase(template)), options)
       await withClient(urlOf(used.database), empty)
       return openOn(used, options)
     },
-    async reopen(closed, options) {
+    async reopen(closed: Inbox, options: Options) {
       const mine = opened.get(closed)
       const at = idle.findIndex((one) => one === mine)
       if (mine === undefined || at < 0) throw new Error('expected an inbox that was opened here and is closed')
       idle.splice(at, 1)
       return openOn(mine, options)
     },
-    async crash(live, options) {
+    async crash(live: Inbox, options: Options) {
       const mine = opened.get(live)
       if (mine === undefined) throw new Error('expected an inbox that was opened here')
       dead.push(live)
@@ -137,7 +130,7 @@ export async function startPostgresInboxes(serverUrl?: string): Promise<Postgres
       })
       return openOn(await withUser(mine.database), options)
     },
-    async gate(live) {
+    async gate(live: Inbox) {
       const mine = opened.get(live)
       if (mine === undefined) throw new Error('expected an inbox that was opened here')
       const gate = await closeGate(urlOf(mine.database))

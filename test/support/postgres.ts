@@ -13,20 +13,6 @@ import { freePort } from './stream-sinks.ts'
 import { createTempDir } from './temp-dir.ts'
 import { until } from './until.ts'
 
-export interface TestPostgres extends AsyncDisposable {
-  readonly port: number
-  /** Process id of the postmaster. */
-  pid(): number
-  /** Crashes the server (like `pg_ctl stop -m immediate`), and starts it after `downMs`. */
-  crash(downMs?: number): Promise<void>
-  /** True while the process exists, even if it accepts no connections yet. */
-  isRunning(): boolean
-  /** Starts a server that has ended by itself. */
-  start(): Promise<void>
-  /** Creates an empty database and returns its URL. */
-  createDatabase(name: string): Promise<string>
-}
-
 const testSettings = {
   fsync: 'off',
   unix_socket_directories: '',
@@ -47,7 +33,7 @@ export interface PostgresOptions {
  * Starts a PostgreSQL server on a free port, without fsync. It can't run as root: then it runs as the user `postgres`, who is created if
  * missing, or with other programs as `nobody`.
  */
-export async function startPostgres({ settings = {}, programs, dataDir }: PostgresOptions = {}): Promise<TestPostgres> {
+export async function startPostgres({ settings = {}, programs, dataDir }: PostgresOptions = {}) {
   const dir = await createTempDir()
   await chmod(dir.path, 0o755)
   const port = await freePort()
@@ -80,10 +66,12 @@ export async function startPostgres({ settings = {}, programs, dataDir }: Postgr
     await dir[Symbol.asyncDispose]()
     throw new Error(`PostgreSQL did not start: ${String(error)}\n${output.join('')}`, { cause: error })
   }
+  /** Process id of the postmaster. */
   const pid = () => Number(readFileSync(pidFile, 'utf8').split('\n', 1)[0])
   return {
     port,
     pid,
+    /** Crashes the server (like `pg_ctl stop -m immediate`), and starts it after `downMs`. */
     async crash(downMs = 0) {
       process.kill(pid(), 'SIGQUIT')
       // The server deletes this file last.
@@ -91,9 +79,10 @@ export async function startPostgres({ settings = {}, programs, dataDir }: Postgr
       await wait(downMs)
       await server.start()
     },
-    isRunning: () => existsSync(pidFile),
+    /** Starts a server that has ended by itself. */
     start: () => server.start(),
-    async createDatabase(name) {
+    /** Creates an empty database and returns its URL. */
+    async createDatabase(name: string) {
       await server.createDatabase(name)
       return `postgres://tester:of-the-test@127.0.0.1:${port}/${name}`
     },

@@ -7,23 +7,8 @@ export const terminatedMessage = Buffer.from(
   `E\0\0\0${String.fromCharCode(4 + terminatedFields.length)}${terminatedFields}`,
 )
 
-export interface Proxy extends AsyncDisposable {
-  readonly port: number
-  /** Connections to the proxy so far. */
-  readonly connections: number
-  /** From now on no byte passes in either direction, and no connection closes, as in a broken network. */
-  stall(): void
-  /** Ends the stalled connections. New ones pass. */
-  resume(): void
-}
-
-export interface ProxyOptions {
-  /** Changes what the server sends, chunk by chunk. */
-  readonly change?: (chunk: Buffer) => Buffer
-}
-
-/** A TCP proxy in front of a local port. */
-export async function startProxy(targetPort: number, { change = (chunk) => chunk }: ProxyOptions = {}): Promise<Proxy> {
+/** A TCP proxy in front of a local port. `change`: changes what the server sends, chunk by chunk. */
+export async function startProxy(targetPort: number, { change = (chunk: Buffer) => chunk } = {}) {
   const pairs = new Set<readonly [Socket, Socket]>()
   let isStalled = false
   let connections = 0
@@ -49,13 +34,16 @@ export async function startProxy(targetPort: number, { change = (chunk) => chunk
 
   return {
     port: (listener.address() as AddressInfo).port,
+    /** Connections to the proxy so far. */
     get connections() {
       return connections
     },
+    /** From now on no byte passes in either direction, and no connection closes, as in a broken network. */
     stall() {
       isStalled = true
       for (const socket of [...pairs].flat()) socket.pause()
     },
+    /** Ends the stalled connections. New ones pass. */
     resume() {
       isStalled = false
       destroyAll()

@@ -3,6 +3,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import type { HandlerListJson } from '../../src/admin/handlers.ts'
 import { testSecret } from './app.ts'
 import { compileCache } from './compile-cache.ts'
 import { ProcessOutput, type LogLine } from './process-output.ts'
@@ -39,13 +40,6 @@ export interface Life {
   readyMs: number | undefined
   /** Undefined while the process runs. */
   exit: Exit | undefined
-}
-
-interface HandlerCounts {
-  readonly waiting: number
-  readonly ready: number
-  readonly suspect: number
-  readonly running: number
 }
 
 const readyDeadlineMs = 30_000
@@ -206,7 +200,7 @@ export class Sidecar implements AsyncDisposable {
     const response = await this.admin('handlers')
     if (!response.ok)
       throw new Error(`the admin API answered ${response.status}: ${await response.text()}\n${this.output.text}`)
-    const { data } = (await response.json()) as { data: readonly HandlerCounts[] }
+    const { data } = (await response.json()) as HandlerListJson
     return data.reduce((sum, { waiting, ready, suspect, running }) => sum + waiting + ready + suspect + running, 0)
   }
 

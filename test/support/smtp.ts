@@ -9,27 +9,20 @@ export interface ReceivedMail {
   readonly to: readonly string[]
   readonly user: string | null
   readonly isTls: boolean
-  /** Raw headers and body. */
-  readonly source: string
   /** Unfolded values by lower-case name. A repeated header has several values. */
   readonly headers: ReadonlyMap<string, readonly string[]>
   /** Decoded text of the body. */
   readonly text: string
 }
 
-export interface TestSmtp extends AsyncDisposable {
-  readonly port: number
-  readonly mails: readonly ReceivedMail[]
-  /** User names of all login attempts. */
-  readonly logins: readonly string[]
-  /** Error codes for the next mails, instead of `250`. */
-  readonly refusals: { readonly at: 'recipient' | 'data'; readonly code: number }[]
-}
+export type TestSmtp = Awaited<ReturnType<typeof startSmtp>>
 
 /** A real SMTP server on loopback, with a self-signed certificate. Accepts only the password `of-the-test`. */
-export async function startSmtp(options: SMTPServerOptions = {}): Promise<TestSmtp> {
+export async function startSmtp(options: SMTPServerOptions = {}) {
   const mails: ReceivedMail[] = []
+  /** User names of all login attempts. */
   const logins: string[] = []
+  /** Error codes for the next mails, instead of `250`. */
   const refusals: { readonly at: 'recipient' | 'data'; readonly code: number }[] = []
 
   function refusalAt(at: 'recipient' | 'data'): Error | null {
@@ -69,18 +62,18 @@ export async function startSmtp(options: SMTPServerOptions = {}): Promise<TestSm
     mails,
     logins,
     refusals,
-    [Symbol.asyncDispose]: () => new Promise((resolve) => server.close(() => resolve())),
+    [Symbol.asyncDispose]: () => new Promise<void>((resolve) => server.close(() => resolve())),
   }
 }
 
-function readMail(source: string): Pick<ReceivedMail, 'source' | 'headers' | 'text'> {
+function readMail(source: string): Pick<ReceivedMail, 'headers' | 'text'> {
   const [, head = '', body = ''] = /^(.*?)\r\n\r\n(.*)$/s.exec(source) ?? []
   const headers = new Map<string, string[]>()
   for (const line of head.replaceAll(/\r\n[ \t]+/g, ' ').split('\r\n')) {
     const [, name = '', value = ''] = /^([^:]+): ?(.*)$/.exec(line) ?? []
     headers.set(name.toLowerCase(), [...(headers.get(name.toLowerCase()) ?? []), value])
   }
-  return { source, headers, text: decode(body, headers.get('content-transfer-encoding')?.[0]) }
+  return { headers, text: decode(body, headers.get('content-transfer-encoding')?.[0]) }
 }
 
 function decode(body: string, encoding: string | undefined): string {

@@ -32,7 +32,7 @@ export function setUpVisits<Stage extends AsyncDisposable & { readonly url: stri
 
   beforeAll(async () => {
     ;[folder, browser] = await Promise.all([shared(app), launchBrowser()])
-    opened = await openPage(browser, { url: 'about:blank' })
+    opened = await openPage(browser)
     opened.page.on('dialog', (dialog) => {
       dialogs.push(dialog.message())
       void dialog.dismiss()

@@ -11,23 +11,17 @@ interface Position {
 }
 
 /** A closed position; in mode `disposals`, a sale. */
-export interface Closing {
+interface Closing {
   readonly at: number
   readonly gain: number
   readonly cost: number
 }
 
-export interface Books {
-  readonly closings: readonly Closing[]
-  readonly open: ReadonlyMap<string, Position>
-  /** Maximum difference of sums, since the list shows cents. */
-  readonly tolerance: number
-}
-
 /** Profit and loss by average cost with fees in it (A12), from trades, oldest first. */
-function keepBooks(trades: readonly Trade[], mode: 'closed' | 'disposals' = 'closed'): Books {
+function keepBooks(trades: readonly Trade[], mode: 'closed' | 'disposals' = 'closed') {
   const open = new Map<string, Position>()
   const closings: Closing[] = []
+  /** Maximum difference of sums, since the list shows cents. */
   let tolerance = 0.01
 
   const buy = (address: string, amount: number, cost: number) => {
@@ -60,6 +54,6 @@ function keepBooks(trades: readonly Trade[], mode: 'closed' | 'disposals' = 'clo
   return { closings, open, tolerance }
 }
 
-export function booksOf(world: World, ref: Ref, mode: 'closed' | 'disposals' = 'closed'): Books {
+export function booksOf(world: World, ref: Ref, mode: 'closed' | 'disposals' = 'closed') {
   return keepBooks(readAll(world, (page) => world.views.trades(ref, page, null)).toReversed(), mode)
 }

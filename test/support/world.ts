@@ -101,13 +101,10 @@ export function readAll<T>(
   }
 }
 
-/** State and trades of a world, read from its snapshot. */
-export interface WorldLedger {
-  readonly state: WorldState
-  readonly log: TradeLog
-}
+export type WorldLedger = ReturnType<typeof readLedger>
 
-export function readLedger(world: World): WorldLedger {
+/** State and trades of a world, read from its snapshot. */
+export function readLedger(world: World) {
   const { state, trades } = world.snapshot()
   const log = new TradeLog()
   log.load(trades)

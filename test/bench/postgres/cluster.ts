@@ -59,13 +59,7 @@ export async function benchCluster(options: ClusterOptions): Promise<ClusterResu
   return measurements.map(({ name, replicas }, index) => ({ name, replicas, ...summarize(rounds[index] ?? []) }))
 }
 
-interface Measurement {
-  readonly name: string
-  readonly replicas: number
-  readonly measure: () => Promise<Figures>
-}
-
-function planMeasurements(postgres: BenchPostgres, { events, connections, work }: ClusterOptions): Measurement[] {
+function planMeasurements(postgres: BenchPostgres, { events, connections, work }: ClusterOptions) {
   async function withLimit<F extends { readonly batch: number }>(figures: F): Promise<F & { readonly limit: Limit }> {
     const url = await postgres.createBenchDatabase()
     await openSchema(url, 'auto')
@@ -80,7 +74,7 @@ function planMeasurements(postgres: BenchPostgres, { events, connections, work }
     const handlersDir = writeHandlers(join(mkdtempSync(join(work, 'cluster-')), 'handlers'), handlers)
     return measureBurst(postgres, { replicas, events, keys, connections, handlersDir, until, ...given })
   }
-  const each = (name: string, measure: (replicas: number) => Promise<Figures>): Measurement[] =>
+  const each = (name: string, measure: (replicas: number) => Promise<Figures>) =>
     replicaCounts.map((replicas) => ({ name, replicas, measure: () => measure(replicas) }))
 
   return [

@@ -1,15 +1,10 @@
 import { readFileSync } from 'node:fs'
-import { startPostgres, type TestPostgres } from '../../support/postgres.ts'
+import { startPostgres } from '../../support/postgres.ts'
 
-export interface BenchPostgres extends TestPostgres {
-  /** Creates an empty database and returns its URL. */
-  createBenchDatabase(): Promise<string>
-  /** Processor seconds of all its processes so far. */
-  cpuSeconds(): number
-}
+export type BenchPostgres = Awaited<ReturnType<typeof startBenchPostgres>>
 
 /** A server as durable as in production. It has room, so that no checkpoint falls into a round, and it counts calls of functions. */
-export async function startBenchPostgres(): Promise<BenchPostgres> {
+export async function startBenchPostgres() {
   const server = await startPostgres({
     settings: {
       fsync: 'on',
@@ -22,7 +17,9 @@ export async function startBenchPostgres(): Promise<BenchPostgres> {
   let databases = 0
   return {
     ...server,
+    /** Creates an empty database and returns its URL. */
     createBenchDatabase: () => server.createDatabase(`bench_${++databases}`),
+    /** Processor seconds of all its processes so far. */
     cpuSeconds: () => cpuSecondsOf(server.pid()),
   }
 }
