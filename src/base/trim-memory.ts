@@ -1,17 +1,30 @@
+import { performance } from 'node:perf_hooks'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 
-const trimAfterMs = 30_000
+const periodMs = 30_000
+/** Share of a period in which this thread runs code. */
+const busyShare = 0.1
 
 /**
- * Collects this thread's garbage once, half a minute after its start, and gives the freed memory back to the system: a start
- * uses far more memory than a thread at rest. Blocks the thread for some 50 ms.
+ * Collects this thread's garbage, and gives the freed memory back to the system, in the first quiet half-minute after its start and
+ * after each busy one: both use far more memory than a thread at rest. That blocks the thread for some 50 ms.
  */
-export function trimMemoryAfterStart(): void {
-  setTimeout(() => {
-    setFlagsFromString('--expose-gc')
-    const collect = runInNewContext('gc') as (options: object) => void
-    // This flavor also shrinks the space for new objects.
-    collect({ type: 'major', execution: 'sync', flavor: 'last-resort' })
-  }, trimAfterMs).unref()
+export function trimMemoryWhenQuiet(): void {
+  let isDue = true
+  let last = performance.eventLoopUtilization()
+  setInterval(() => {
+    const now = performance.eventLoopUtilization()
+    const isBusy = performance.eventLoopUtilization(now, last).utilization > busyShare
+    last = now
+    if (isDue && !isBusy) collectGarbage()
+    isDue = isBusy
+  }, periodMs).unref()
+}
+
+function collectGarbage(): void {
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as (options: object) => void
+  // This flavor also shrinks the space for new objects.
+  collect({ type: 'major', execution: 'sync', flavor: 'last-resort' })
 }

@@ -1,7 +1,7 @@
 import { parentPort, workerData, type MessagePort } from 'node:worker_threads'
 import { systemClock } from '../../base/clock.ts'
 import { messageOf } from '../../base/errors.ts'
-import { trimMemoryAfterStart } from '../../base/trim-memory.ts'
+import { trimMemoryWhenQuiet } from '../../base/trim-memory.ts'
 import { answerCalls, serveDispatchStore, toWireError } from '../rpc.ts'
 import type { Synchronous } from './connection.ts'
 import { openFileStore, type StartupIntegrityReport } from './open.ts'
@@ -61,7 +61,7 @@ async function start(main: MessagePort, { file, synchronous }: WriterThreadData)
   }
   // The heartbeat shows the next process when this one was last alive.
   setInterval(() => void beat().catch(() => {}), heartbeatMs).unref()
-  trimMemoryAfterStart()
+  trimMemoryWhenQuiet()
   post({ ready: { integrity: open.integrity, deadAtStart: open.store.deadAtStart, names: Object.keys(writeSide) } })
 }
 

@@ -1,0 +1,23 @@
+import { performance } from 'node:perf_hooks'
+import { afterEach, expect, test, vi } from 'vitest'
+import { trimMemoryWhenQuiet } from '../../src/base/trim-memory.ts'
+
+afterEach(() => {
+  vi.useRealTimers()
+  vi.restoreAllMocks()
+})
+
+test('collects garbage in the first quiet half-minute, and again only after a busy one', () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+  const load = vi.spyOn(performance, 'eventLoopUtilization')
+  const makeGarbage = () => void Array.from({ length: 500_000 }, (_, index) => ({ index }))
+  const isCollected = (utilization: number) => {
+    load.mockReturnValue({ utilization, idle: 0, active: 0 })
+    makeGarbage()
+    const before = process.memoryUsage().heapUsed
+    vi.advanceTimersByTime(30_000)
+    return before - process.memoryUsage().heapUsed > 5_000_000
+  }
+  trimMemoryWhenQuiet()
+  expect([0.5, 0.01, 0.01, 0.5, 0.01].map(isCollected)).toEqual([false, true, false, false, true])
+})
