@@ -52,6 +52,8 @@ export function createSourceReader(
     if (verdict.ok) {
       if (verdict.timestamp !== null) observer.signed(verdict.isOld)
       const body = { raw, receivedAt: now, secretLabel: `${source.name}/${verdict.label}` }
+      // All bodies of one signature are one entry.
+      if (verdict.isBodyLoose) return quarantined(body, 'not_an_object', verdict.signedDigest())
       return readSourceBody(source, body, { headers, covered: verdict.covered }, receipt)
     }
     const { reason } = verdict
@@ -115,7 +117,10 @@ function readSourceBody(
   }
 }
 
-function quarantined(body: Body, reason: string): IncomingDelivery {
-  const digest = createHash('sha256').update(body.raw).digest('hex')
+function quarantined(
+  body: Body,
+  reason: string,
+  digest: string = createHash('sha256').update(body.raw).digest('hex'),
+): IncomingDelivery {
   return { kind: 'quarantined', id: uidOf(sourceOf(body), `sha256:${digest}`), reason, ...body }
 }

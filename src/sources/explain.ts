@@ -203,7 +203,7 @@ function describeProblem({ verification, problem: { header, reason } }: Problem)
 
 function describeRejection(
   reason: SourceRejection,
-  { keyId, timestamp, isBodyLoose }: SignatureReading,
+  { keyId, timestamp }: SignatureReading,
   { now }: SourceRequest,
 ): string {
   switch (reason) {
@@ -221,8 +221,6 @@ function describeRejection(
     case 'malformed':
     case 'missing':
     case 'repeated':
-      return isBodyLoose
-        ? 'The body must be a JSON object, list or text. Otherwise a part of a signed header may have moved into it.'
-        : 'The time of the signature is in an unknown format.'
+      return 'The time of the signature is in an unknown format.'
   }
 }

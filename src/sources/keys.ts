@@ -110,7 +110,9 @@ export function createKeyCache(options: KeyCacheOptions): KeyCache {
         unknown.set(keyId, clock.now())
       }
     } catch (error) {
-      log.warn({ source, reason: messageOf(error) }, 'public keys not fetched')
+      // `fetch` hides the reason behind "fetch failed".
+      const reason = messageOf(error instanceof Error ? (error.cause ?? error) : error)
+      log.warn({ source, reason }, 'public keys not fetched')
       return
     }
     // Deliveries don't wait for the storage.

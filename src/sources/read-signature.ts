@@ -24,7 +24,7 @@ export interface SourceRequest {
 export interface SignatureReading {
   readonly signatures: readonly Buffer[]
   readonly signed: readonly Rendered[]
-  /** True if the body and a signed value may have exchanged bytes. Then even a valid signature proves nothing. */
+  /** True if the body and a signed value may have exchanged bytes: then the signature is valid for other bodies, too. */
   readonly isBodyLoose: boolean
   /** Milliseconds since 1970. Null: none, or in an unknown format. */
   readonly timestamp: number | null
@@ -55,12 +55,13 @@ export function readSignature(
 ): SignatureReading | ReadProblem {
   const { raw, target, headers } = request
   let problem: ReadProblem | null = null
+  const hasBody = verification.templates.some(({ parts }) => parts.some(({ kind }) => kind === 'body'))
   const header = (name: string) => {
     const values = headersOf(headers, name)
     const [text = ''] = values
     if (values.length === 1 && text !== '') {
-      const isSigned = name !== verification.header
-      if (!isSigned || (!partsOfJson.test(text) && verification.formats?.[name]?.test(text) !== false)) return text
+      const hasFormat = verification.formats?.[name]?.test(text) !== false
+      if (name === verification.header || (hasFormat && !(hasBody && partsOfJson.test(text)))) return text
       problem ??= { reason: 'malformed', header: name }
       return undefined
     }
@@ -82,7 +83,7 @@ export function readSignature(
   }
   const signatures = items
     .filter((text) => text.startsWith(prefix))
-    .map((text) => decodeSignature(text.slice(prefix.length), verification))
+    .flatMap((text) => decodeSignature(text.slice(prefix.length), verification))
   const isComplete = signatures.every((signature) => signature !== null)
   // A proxy may join repeated headers with ", ".
   const isJoined = separator === ',' && items.some((text) => text.startsWith(' '))
@@ -97,10 +98,15 @@ export function readSignature(
   const signed = verification.templates.map((template) => render(template, values)).filter((each) => each !== null)
   if (problem !== null) return problem
   const { templates, idHeaders } = verification
-  const ambiguous = idHeaders.find((name) => templates.some((template) => isAmbiguous(name, template, values)))
+  const hasDates = rule?.unit === 'date'
+  const ambiguous = idHeaders.find((name) =>
+    templates.some((template) => isAmbiguous(name, template, values, hasDates)),
+  )
   if (ambiguous !== undefined) return { reason: 'malformed', header: ambiguous }
   if (timestamp === undefined) return rule && 'header' in rule.from ? { ...malformed, ...rule.from } : malformed
-  const isLoose = templates.some((template) => isBodyLoose(template, rule?.unit === 'date')) && !hasPartsOfJson(raw)
+  const isLoose =
+    templates.some((template) => isBodyLoose(template, hasDates)) &&
+    (!hasPartsOfJson(raw) || (target !== undefined && partsOfJson.test(target)))
   return { signatures, signed, isBodyLoose: isLoose, timestamp, keyId }
 }
 
@@ -112,13 +118,12 @@ function hasPartsOfJson(raw: Uint8Array): boolean {
 }
 
 /** The bytes of a signature in their only spelling (hex in any case); null if it has another. */
-function decodeSignature(text: string, { scheme, encoding = 'hex' }: ParsedVerification): Buffer | null {
-  // Node decodes each byte of a header as a character.
-  if (scheme === 'secret') return secretDigest(Buffer.from(text, 'latin1'))
+function decodeSignature(text: string, { scheme, encoding = 'hex' }: ParsedVerification): readonly (Buffer | null)[] {
+  // Node decodes each byte of a header as a character. Senders write secrets in UTF-8, or in Latin-1.
+  if (scheme === 'secret') return [secretDigest(Buffer.from(text, 'latin1')), secretDigest(text)]
   const bytes = Buffer.from(text, encoding)
-  return bytes.length > 0 && bytes.toString(encoding) === (encoding === 'hex' ? text.toLowerCase() : text)
-    ? bytes
-    : null
+  const isOnlySpelling = bytes.toString(encoding) === (encoding === 'hex' ? text.toLowerCase() : text)
+  return [bytes.length > 0 && isOnlySpelling ? bytes : null]
 }
 
 /**

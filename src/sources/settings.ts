@@ -39,17 +39,22 @@ const reference = matching(
 const defaultToleranceSeconds = 300
 const originRule = 'a text, { env } or { file }'
 const filled = z.string().min(1, { error: 'must not be empty' })
-const origin = z.union([filled, z.strictObject({ env: filled }), z.strictObject({ file: filled })], {
-  error: `must be ${originRule}`,
-})
+const originOf = (text: z.ZodString) =>
+  z.union([text, z.strictObject({ env: filled }), z.strictObject({ file: filled })], { error: `must be ${originRule}` })
+const origin = originOf(filled)
+const secret = originOf(
+  filled.refine((text) => !looksLikeReference(text), {
+    error: 'must be the secret itself: for the name of a variable or file, use { env } or { file }',
+  }),
+)
 // `env` and `file` as labels would turn a reference into a secret.
 const label = /^(?!(?:env|file)$)[a-z][a-z0-9-]{0,31}$/
 const secretsRule = `must be ${originRule}, or an object of these by label`
 const secretsByLabel = z
-  .record(z.string().regex(label), origin)
+  .record(z.string().regex(label), secret)
   .refine((labels) => Object.keys(labels).length > 0, { error: secretsRule })
   .refine((labels) => findMistyped(labels) === undefined, { error: ({ input }) => describeMistyped(input) })
-const secrets = z.union([origin, secretsByLabel], { error: secretsRule })
+const secrets = z.union([secret, secretsByLabel], { error: secretsRule })
 const verification = z.strictObject(
   {
     scheme: z.enum(['hmac-sha256', 'secret', 'keccak256', 'ed25519'], {
@@ -86,7 +91,7 @@ const entry = z.strictObject(
         {
           url: z
             .url({ protocol: /^https$/, error: 'must be an https URL' })
-            .refine((url) => new URL(url).username === '', { error: 'must have no user name: set keys.apiKey' })
+            .refine((url) => !/^https:\/\/[^/]*@/.test(url), { error: 'must have no user name: set keys.apiKey' })
             .optional(),
           apiKey: origin.optional(),
         },
@@ -102,15 +107,12 @@ const entry = z.strictObject(
   { error: objectError('an object with path and provider or verify') },
 )
 
-/**
- * Finds a label that resembles `env` or `file`, and whose text is the name of a variable or a path: a mistyped reference, which would
- * be a secret that others can guess.
- */
+/** Finds a label that is `env` or `file` with one mistake: its text would be a secret that others can guess. */
 function findMistyped(labels: object): { readonly name: string; readonly meant: string } | undefined {
-  const found = Object.entries(labels).flatMap(([name, text]) => {
-    const meant = ['env', 'file'].find((word) => editDistance(name, word) <= 2)
-    const isReference = /^(?:\.{0,2}\/|[A-Z][A-Z0-9]*_[A-Z0-9_]+$)/.test(String(text))
-    return meant !== undefined && isReference ? [{ name, meant }] : []
+  const sorted = (text: string) => [...text].toSorted().join('')
+  const found = Object.keys(labels).flatMap((name) => {
+    const meant = ['env', 'file'].find((word) => editDistance(name, word) === 1 || sorted(name) === sorted(word))
+    return meant === undefined ? [] : [{ name, meant }]
   })
   return found[0]
 }
@@ -118,6 +120,11 @@ function findMistyped(labels: object): { readonly name: string; readonly meant: 
 function describeMistyped(input: unknown): string {
   const { name, meant } = findMistyped(input as object) ?? {}
   return `${secretsRule}: ${name} is a label (did you mean ${meant}?)`
+}
+
+/** True for a path such as /run/secrets/desk, and for the name of an environment variable. */
+function looksLikeReference(text: string): boolean {
+  return /^(?:\/[a-z0-9_.-]+){2,}$|^[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$/.test(text.trim())
 }
 
 /** Unknown options keep zod's own issue, which has their names. */
@@ -268,6 +275,9 @@ function verifyProblems({ verify }: Entry, [parsed]: readonly ParsedVerification
     ...(isSelfSigned ? [`.verify.signed must not contain {header.${verify.header}}: it holds the signature`] : []),
     ...(timestamp?.header === verify.header
       ? ['.verify.timestamp.header must be another header than .verify.header']
+      : []),
+    ...(/\{timestamp\}\d|\d\{timestamp\}/.test(signed ?? '')
+      ? ['.verify.signed must not have a digit beside {timestamp}']
       : []),
     ...(isTimed && !timestamp ? ['.verify.timestamp must be set, because verify.signed contains {timestamp}'] : []),
     ...(timestamp && !isTimed ? ['.verify.signed must contain {timestamp}: otherwise anyone could change it'] : []),

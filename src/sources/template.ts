@@ -119,11 +119,16 @@ export function isSeparated(header: string, template: Template): boolean {
 }
 
 /**
- * True if a value up to a header contains the text that separates it from the next one. Then other values have the same signed
- * bytes, also other values of this header. For headers that are separated.
+ * True if other values of a header may have the same signed bytes: a value up to it contains the text that separates it from the
+ * next one. A header that is the only free value on its side of the body can't have other values: timestamps are digits, and a
+ * body ends with its brackets. For headers that are separated.
  */
-export function isAmbiguous(header: string, template: Template, values: TemplateValues): boolean {
+export function isAmbiguous(header: string, template: Template, values: TemplateValues, hasDates: boolean): boolean {
   const { upTo, isBefore } = partsUpTo(header, template)
+  const body = template.parts.findIndex(({ kind }) => kind === 'body')
+  const side = body < 0 ? template.parts : isBefore ? template.parts.slice(0, body) : template.parts.slice(body + 1)
+  const free = side.filter((part) => !hasFixedLength(part) && (hasDates || part.kind !== 'timestamp'))
+  if (free.length === 1) return false
   return upTo.some((part, index) => {
     const next = upTo[index + 1]
     if (hasFixedLength(part) || next?.kind !== 'text') return false
@@ -135,6 +140,7 @@ export function isAmbiguous(header: string, template: Template, values: Template
 
 /** True if a value beside the body could take in bytes of it, or give it some, in the same signed bytes. */
 export function isBodyLoose({ parts }: Template, hasDates: boolean): boolean {
+  if (parts.some(({ kind }) => kind === 'targetBodyDigest')) return true
   const body = parts.findIndex(({ kind }) => kind === 'body')
   return (
     body >= 0 &&
@@ -156,17 +162,22 @@ function pieceOf(part: Part, values: TemplateValues): Piece | undefined {
     case 'targetBodyDigest':
       return values.target && createHash('sha256').update(values.target).update(values.raw).digest('hex')
     case 'timestamp':
-      return values.timestamp
+      return toBytes(values.timestamp)
     case 'header':
-      return values.header(part.name)
+      return toBytes(values.header(part.name))
     case 'item':
-      return values.item(part.name)
+      return toBytes(values.item(part.name))
     case 'signedHeaders': {
       const names = namesOf(values)
       const headers = names.map((name) => values.header(name))
-      return names.length === 0 || headers.includes(undefined) ? undefined : headers.join('.')
+      return names.length === 0 || headers.includes(undefined) ? undefined : toBytes(headers.join('.'))
     }
   }
+}
+
+/** Node decodes each byte of a header as a character. */
+function toBytes(text: string | undefined): Piece | undefined {
+  return text === undefined || /^\p{ASCII}*$/u.test(text) ? text : Buffer.from(text, 'latin1')
 }
 
 /** Names in lower case; none if the list is malformed. With a dot in a name, a part of a value could move into it. */

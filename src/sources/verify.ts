@@ -1,7 +1,7 @@
 import type { Secret } from '../signature/keys.ts'
 import type { KeyCache } from './keys.ts'
 import { readSignature, type ParsedVerification, type SignatureReading, type SourceRequest } from './read-signature.ts'
-import { isKeyOf, signatureTests } from './schemes.ts'
+import { isKeyOf, joined, secretDigest, signatureTests } from './schemes.ts'
 
 /** The part of a source that verifies deliveries. */
 export interface VerifiedSource {
@@ -39,6 +39,10 @@ export type SourceVerdict =
       readonly isOld: boolean
       /** Headers that the signature covers, in lower case. */
       readonly covered: readonly string[]
+      /** SHA-256 of the signed bytes, as hex. */
+      readonly signedDigest: () => string
+      /** True if the signature is valid for other bodies, too, because a signed value may have taken in bytes of the body. */
+      readonly isBodyLoose: boolean
     }
   | { readonly ok: false; readonly reason: SourceRejection }
 
@@ -64,14 +68,14 @@ async function verifyOne(
   if (typeof signers === 'string') return { ok: false, reason: signers }
   const match = findMatch(verification, reading, signers)
   if (match === undefined) return { ok: false, reason: 'mismatch' }
-  if (reading.isBodyLoose) return { ok: false, reason: 'malformed' }
 
   const { timestamp } = reading
   const toleranceMs = (verification.timestamp?.toleranceSeconds ?? 0) * 1_000
   const isOld = timestamp !== null && Math.abs(request.now - timestamp) > toleranceMs
   if (source.rejectsOld && timestamp === null) return { ok: false, reason: 'malformed' }
   if (source.rejectsOld && isOld) return { ok: false, reason: 'old_timestamp' }
-  return { ok: true, ...match, timestamp, isOld }
+  const { isBodyLoose } = reading
+  return { ok: true, ...match, timestamp, isOld, isBodyLoose }
 }
 
 /** Returns the keys that may have signed: the secrets, or the fetched key with this id. */
@@ -88,6 +92,7 @@ export async function findSigners(
 interface Match {
   readonly label: string
   readonly covered: readonly string[]
+  readonly signedDigest: () => string
 }
 
 /** Finds the key that made one of the signatures. Tries all keys, so that the duration reveals nothing. */
@@ -101,7 +106,9 @@ export function findMatch(
     if (!isKeyOf(scheme, key)) continue
     for (const { pieces, covered } of signed) {
       const isSignature = signatureTests[scheme](pieces, key)
-      for (const signature of signatures) if (isSignature(signature)) match ??= { label, covered }
+      for (const signature of signatures)
+        if (isSignature(signature))
+          match ??= { label, covered, signedDigest: () => secretDigest(joined(pieces)).toString('hex') }
     }
   }
   return match

@@ -67,7 +67,7 @@ test('check and serve warn about undocumented event types, and know those of the
 })
 
 test('P8 check warns about handlers that get nothing, because there is no default source', async () => {
-  await using dir = await folderWith({ 'all.mjs': running('*') })
+  await using dir = await folderWith({ 'all.mjs': running('*'), 'own.mjs': running('inbox.warning') })
   const INBOX_SOURCES = JSON.stringify({ desk: { provider: 'alchemy', path: '/hooks/desk', secrets: secret } })
   const { out } = await dir.check(['--json'], { INBOX_SECRETS: '', INBOX_SOURCES })
   expect((JSON.parse(out) as { readonly warnings: readonly string[] }).warnings).toEqual([

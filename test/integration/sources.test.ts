@@ -225,6 +225,21 @@ describe('a source', () => {
     ])
   })
 
+  test('quarantines all bodies of one signature as one, where bytes can move between body and timestamp', async () => {
+    await using app = await startTestApp({ settings })
+    const { target, headers } = signedBy('streams', '7')
+    const time = headers['x-qn-timestamp'] ?? ''
+    for (const at of [time.length, time.length - 1, time.length - 2]) {
+      const moved = { ...headers, 'x-qn-timestamp': time.slice(0, at) }
+      expect(await post(app, { target, headers: moved, body: Buffer.from(`${time.slice(at)}7`) })).toMatchObject({
+        status: 200,
+      })
+    }
+    const { data } = await app.inbox.quarantine({ limit: 9 })
+    expect(data.map(({ reason, count }) => [reason, count])).toEqual([['not_an_object', 3]])
+    expect(await app.inbox.stats()).toMatchObject({ lastSeq: 0 })
+  })
+
   test('owns its ids: the default source cannot use them', async () => {
     await using app = await startTestApp({ settings })
     expect((await post(app, delivery(eventBytes({ id: 'desk/same' })))).text).toContain('quarantined')

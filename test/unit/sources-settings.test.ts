@@ -24,6 +24,7 @@ const desk = {
 const verifying = (change: object) => ({ ...desk, verify: { ...desk.verify, ...change } })
 const fireblocks = { provider: 'fireblocks', path: '/a' }
 const pathRule = '.path must be a path such as /hooks/alchemy'
+const noReference = ' must be the secret itself: for the name of a variable or file, use { env } or { file }'
 const secretsRule = '.secrets must be a text, { env } or { file }, or an object of these by label'
 const nameRule = ' must have a name of a-z, 0-9 and "-" that begins with a letter, at most 40 characters'
 
@@ -104,8 +105,10 @@ describe('resolveSources', () => {
     [{ ...alchemy, secrets: 7 }, secretsRule],
     [{ ...alchemy, secrets: { env: 'A', file: 'b' } }, secretsRule],
     [{ ...alchemy, secrets: { New: secret } }, secretsRule],
-    [{ ...alchemy, secrets: { flie: '/run/secrets/alchemy' } }, `${secretsRule}: flie is a label (did you mean file?)`],
-    [{ ...alchemy, secrets: { evn: 'ALCHEMY_SECRET' } }, `${secretsRule}: evn is a label (did you mean env?)`],
+    [{ ...alchemy, secrets: { flie: 'secrets.txt' } }, `${secretsRule}: flie is a label (did you mean file?)`],
+    [{ ...alchemy, secrets: { evn: 'ALCHEMYSECRET' } }, `${secretsRule}: evn is a label (did you mean env?)`],
+    [{ ...alchemy, secrets: { path: '/run/secrets/alchemy' } }, `.secrets.path${noReference}`],
+    [{ ...alchemy, secrets: 'ALCHEMY_SECRET' }, `.secrets${noReference}`],
     [{ ...alchemy, secrets: '' }, '.secrets must not be empty'],
     [{ ...alchemy, secrets: { env: '' } }, '.secrets.env must not be empty'],
     [{ ...alchemy, keys: {} }, '.keys must not be set: this source has no fetched keys'],

@@ -135,13 +135,14 @@ describe('a source with its own template', () => {
 
     test.each([
       ['id={header.x-id};ts={timestamp};{body}', 'evt_1', true],
-      ['id={header.x-id};ts={timestamp};{body}', 'a;ts=1', false],
+      ['id={header.x-id};ts={timestamp};{body}', 'a;ts=1', true],
       ['v1:{header.x-id}:{timestamp}:{body}', 'evt_1', true],
-      ['v1:{header.x-id}:{timestamp}:{body}', 'evt:1', false],
+      ['v1:{header.x-id}:{timestamp}:{body}', 'evt:1', true],
       ['{bodyDigest}.{header.x-id}', 'a.b', true],
-      ['{body}.{header.x-id}.{timestamp}', 'a.b', false],
-      ['{header.x-id}.{timestamp}.{body}', 'a.b', false],
-      ['{header.x-id}::{timestamp}.{body}', 'a:', false],
+      ['{header.x-id}.{timestamp}.{body}', 'a.b', true],
+      ['{body}.{header.x-id}.{header.x-nonce}', 'a.b', false],
+      ['{header.x-id}.{header.x-nonce}.{body}', 'a.b', false],
+      ['{header.x-id}::{header.x-nonce}.{body}', 'a:', false],
     ])('%s with %s: accepted is %s', async (signed, id, isAccepted) => {
       const source = { ...settingsOf(signed).sources[0]!, secrets: () => [secret], keys: null }
       const raw = Buffer.from('{}')
@@ -160,12 +161,15 @@ describe('a source with its own template', () => {
         '{timestamp}.{header.x-id}.{header.x-region}{body}',
         '{body}.{header.x-region}.{header.x-id}:{header.x-nonce}',
         '{header.x-region}.{header.x-id}.{bodyDigest}',
+        '{header.x-id}.{timestamp}.{body}',
+        '{timestamp}:{header.x-id}:{body}',
+        '{body}.{header.x-id}.{timestamp}',
       )
       const values = fc.record({ 'x-nonce': word, 'x-id': word, 'x-region': word, 'x-timestamp': word })
       const accepted = new Map<string, string>()
       await fc.assert(
-        fc.asyncProperty(signedTemplate, values, async (signed, headersOf) => {
-          const { sources } = settingsOf(signed, 'date')
+        fc.asyncProperty(signedTemplate, values, fc.constantFrom('s', 'date'), async (signed, headersOf, unit) => {
+          const { sources } = settingsOf(signed, unit)
           const source = { ...sources[0]!, secrets: () => [secret], keys: null }
           const raw = Buffer.from('{}')
           const [rendered] = source.verify[0]!.templates.map((each) =>
@@ -183,8 +187,9 @@ describe('a source with its own template', () => {
           const verdict = await verifySource(source, { headers: Object.entries(sent).flat(), raw, now: 0 })
           if (!verdict.ok) return
           const id = headersOf['x-id']
-          expect(accepted.get(`${signed} ${text}`) ?? id).toBe(id)
-          accepted.set(`${signed} ${text}`, id)
+          const signedText = `${unit} ${signed} ${text}`
+          expect(accepted.get(signedText) ?? id).toBe(id)
+          accepted.set(signedText, id)
         }),
         { numRuns: counts.sourceCuts },
       )

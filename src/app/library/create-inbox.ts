@@ -108,9 +108,10 @@ export function embedInbox(settings: EmbeddedInboxSettings, open: () => Promise<
 
   const router = routerOf(defaultSource)
   return {
-    router: ((...args: [] | [source: string] | Parameters<InboxRouter>) => {
-      if (args.length === 1) return routerOf(args[0])
-      return args.length === 0 ? router : router(...args)
+    router: ((...args: [source?: string] | Parameters<InboxRouter>) => {
+      if (args.length > 1) return router(...(args as Parameters<InboxRouter>))
+      const [source] = args as [source?: string]
+      return source === undefined ? router : routerOf(source)
     }) as EmbeddedInbox['router'],
     async receive(request) {
       return (await receiving()?.receive(request)) ?? toResponse(answerFor(unavailableCode()))

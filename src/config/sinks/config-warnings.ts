@@ -51,8 +51,8 @@ interface Handler {
 /** Warns about undocumented types of handlers of the default source, and if there is none. Sinks have the warnings of their routes. */
 export function findHandlerWarnings(handlers: readonly Handler[], hasDefaultSource: boolean): string[] {
   return handlers.flatMap(({ name, kind, types, sources }) => {
-    if (sources !== undefined) return []
-    if (!hasDefaultSource)
+    if (sources?.every((source) => source === 'default') === false) return []
+    if (!hasDefaultSource && !types.every(isInternal))
       return [`${kind} ${name} gets no deliveries: it names no source, and INBOX_SECRETS is not set`]
     const unknown = kind === 'handler' ? types.filter(isUndocumented) : []
     return unknown.map((type) => `handler ${name} takes ${undocumented(type)}`)

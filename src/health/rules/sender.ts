@@ -109,7 +109,11 @@ function mismatches(facts: SenderFacts, before: Previous): Finding {
     level: onlyMismatches ? 'critical' : 'warning',
     title: `In the last ${onlyMismatches ? 'hour' : 'five minutes'} ${count} had no valid signature`,
     text: onlyMismatches
-      ? 'No delivery was accepted in that time: the secret of this receiver most likely differs from the one of the sender. ' +
+      ? `No delivery was accepted in that time: ${
+          sender.source === defaultSource
+            ? 'the secret of this receiver'
+            : 'the provider, secret or keys of this source'
+        } most likely differs from the one of the sender. ` +
         (sender.secretsSetting === null
           ? 'Compare keys.url: each environment has its own keys. '
           : `Compare them; during a rotation set both (${sender.secretsSetting}). `) +

@@ -17,6 +17,7 @@ export const quarantineReasons: Reasons = {
   not_an_envelope:
     'type, created_at or data is missing or has another type. If the format is new, update onchain-inbox, then retry.',
   own_type: 'Types that begin with inbox. are notifications of the inbox itself. Find out who signs with your secret.',
+  not_an_object: `The body is no JSON object, list or text. With this source's signature, bytes of a signed header may have moved into it, or someone sent a captured delivery again. ${resend}`,
   headers_missing: `The id or type was in a header, and headers of quarantined bodies are not kept. ${resend}`,
   unknown_source: 'The settings have no such source any more. Add it again, then retry.',
   bad_id: `The id is missing, empty, longer than 255 characters, or not well-formed Unicode. ${resend}`,
@@ -25,7 +26,7 @@ export const quarantineReasons: Reasons = {
 /** Why a request was rejected: `signature_` and a reason of src/sources/verify.ts, or a code of docs/errors.md. */
 export const rejectReasons: Reasons = {
   signature_missing: `Check that the sender signs, and that no proxy drops the header with the signature. ${explainer} ${unknownClient}`,
-  signature_malformed: `The header has another form than the sender's signatures, such as 64 hex digits. Common: a prefix, base64, or a repeated header. ${explainer} ${unknownClient}`,
+  signature_malformed: `A header of the signature has another form than the sender's, such as 64 hex digits. Common: a prefix, base64, a repeated header, or brackets and quotes in a signed header. ${explainer} ${unknownClient}`,
   signature_repeated: `A header of the signature is there more than once. Send it once. ${unknownClient}`,
   signature_unknown_key: `The sender has no public key with the id in the request. Check keys.url: each environment has its own keys. ${unknownClient}`,
   signature_old_timestamp:
