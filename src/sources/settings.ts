@@ -109,7 +109,7 @@ const entry = z.strictObject(
 
 /** Finds a label that is `env` or `file` with one mistake: its text would be a secret that others can guess. */
 function findMistyped(labels: object): { readonly name: string; readonly meant: string } | undefined {
-  const sorted = (text: string) => [...text].toSorted().join('')
+  const sorted = (text: string) => text.split('').toSorted().join('')
   const found = Object.keys(labels).flatMap((name) => {
     const meant = ['env', 'file'].find((word) => editDistance(name, word) === 1 || sorted(name) === sorted(word))
     return meant === undefined ? [] : [{ name, meant }]
