@@ -38,12 +38,11 @@ const { values } = parseArgs({
     emulator: { type: 'boolean', default: false },
     /** Measures the memory of `serve` at rest after this many seconds. */
     rest: { type: 'string' },
-    'random-ids': { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
 })
 
-const usage = `npm run bench -- [--events 100000] [--rounds 3] [--connections 64] [--random-ids] [--json]
+const usage = `npm run bench -- [--events 100000] [--rounds 3] [--connections 64] [--json]
                  [--only NAME]         measure only this configuration and the ceiling; repeatable
                  [--stored 10000000]   also measure on a store of this many events
                  [--backlog 1000000]   also measure a start with this many pending runs
@@ -110,8 +109,7 @@ async function main(): Promise<void> {
   try {
     await startAll(runners)
     const options = { events: Number(values.events), rounds: Number(values.rounds) }
-    const randomIds = values['random-ids']
-    results = await race(runners, { ...options, connections: Number(values.connections), randomIds })
+    results = await race(runners, { ...options, connections: Number(values.connections) })
   } finally {
     for (const { server } of runners) await server.stop()
   }

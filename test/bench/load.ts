@@ -12,8 +12,6 @@ export interface DeliveryLoad {
   readonly events: number
   /** Makes ids unique across runs. */
   readonly idPrefix: string
-  /** Ids in random order, as of a sender that doesn't sort them by time. */
-  readonly randomIds: boolean
   /** Number of wallets, which take turns: order is kept per wallet. */
   readonly keys: number
 }
@@ -31,9 +29,7 @@ export interface LoadResult {
 /** Signs a delivery with 400 to 600 bytes of body. */
 function toDelivery(options: DeliveryLoad, index: number): Buffer {
   const number = String(index).padStart(10, '0')
-  const id = options.randomIds
-    ? `evt_${createHmac('sha256', options.idPrefix).update(number).digest('hex').slice(0, 26)}`
-    : `evt_${options.idPrefix}${number}`
+  const id = `evt_${options.idPrefix}${number}`
   const wallet = `0x${createHmac('sha256', 'wallet')
     .update(String(index % options.keys))
     .digest('hex')

@@ -15,7 +15,6 @@ export interface RaceOptions {
   readonly events: number
   readonly rounds: number
   readonly connections: number
-  readonly randomIds: boolean
 }
 
 interface Round {
@@ -67,7 +66,7 @@ export function ratioOf(measured: Measured, other: Measured): number {
 
 async function run({ name, server, keys, openRuns, visit }: Runner, options: RaceOptions): Promise<Round> {
   if (process.stderr.isTTY) process.stderr.write(`${name} …\n`)
-  const { events, connections, randomIds } = options
+  const { events, connections } = options
   const visitor = visit?.()
   const cpuBefore = server.cpuSeconds()
   const load = await runLoad({
@@ -77,7 +76,6 @@ async function run({ name, server, keys, openRuns, visit }: Runner, options: Rac
     connections,
     events,
     idPrefix: `${process.pid}-${++bursts}-`,
-    randomIds,
     keys,
   })
   const ackedAt = performance.now()

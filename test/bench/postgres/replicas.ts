@@ -30,7 +30,6 @@ export async function measureBurst(postgres: BenchPostgres, options: BurstOption
       connections,
       events: count,
       idPrefix: `${process.pid}-${++bursts}-`,
-      randomIds: false,
       keys,
     })
     return { seconds, p50Ms, p99Ms, refused }
