@@ -103,7 +103,8 @@ async function verifyOfSource(name: string, options: VerifyCommandOptions): Prom
   const { source } = await readSource(name, options)
   const body = await readBytesArgument('--body', options.body)
   const raw = source.inflates ? await inflate(body) : body
-  const headers = options.headers && parseHeaders((await readBytesArgument('--headers', options.headers)).toString())
+  const headers =
+    options.headers && parseHeaders((await readBytesArgument('--headers', options.headers)).toString('latin1'))
   if (headers && headers.length === 0) throw new InboxError('usage', '--headers has no line of the form name: value')
   const now = Date.parse(options.at ?? new Date(systemClock.now()).toISOString())
   if (Number.isNaN(now)) throw new InboxError('usage', `--at must be a time such as 2026-01-31T14:03:22Z`)

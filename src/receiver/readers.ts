@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Clock } from '../base/clock.ts'
+import { parseJsonBody } from '../base/json-body.ts'
 import { defaultSource, keyOfSource, sourceOf, uidOf, type IncomingDelivery, type NewEvent } from '../inbox/port.ts'
 import type { Secret } from '../signature/keys.ts'
 import { verify } from '../signature/verify.ts'
@@ -53,7 +54,10 @@ export function createSourceReader(
       if (verdict.timestamp !== null) observer.signed(verdict.isOld)
       const body = { raw, receivedAt: now, secretLabel: `${source.name}/${verdict.label}` }
       // All bodies of one signature are one entry.
-      if (verdict.isBodyLoose) return quarantined(body, 'not_an_object', verdict.signedDigest())
+      if (verdict.isBodyLoose) {
+        const parsed = parseJsonBody(raw)
+        return quarantined(body, parsed.ok ? 'not_an_object' : parsed.reason, verdict.signedDigest())
+      }
       return readSourceBody(source, body, { headers, covered: verdict.covered }, receipt)
     }
     const { reason } = verdict
@@ -64,9 +68,11 @@ export function createSourceReader(
 
 /** Parses a quarantined body again. Returns the event, or the reason if it is still unusable. */
 export function readAsEvent(
-  { raw, receivedAt, secretLabel }: Body,
+  { raw, receivedAt, secretLabel, reason }: Body & { readonly reason?: string },
   sources: readonly NamedSource[] = [],
 ): NewEvent | string {
+  // Its signature is valid for other bodies, too.
+  if (reason === 'not_an_object') return reason
   const body = { raw, receivedAt, secretLabel }
   const source = sources.find(({ name }) => name === sourceOf(body))
   if (source === undefined && sourceOf(body) !== defaultSource) return 'unknown_source'

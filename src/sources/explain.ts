@@ -165,8 +165,13 @@ function textsOf({ verification: { scheme }, reading: { signed } }: Complete): r
   })
 }
 
-function describeValid({ isOld, timestamp }: Extract<SourceVerdict, { ok: true }>, { now }: SourceRequest): string {
-  const message = 'The signature is valid.'
+function describeValid(
+  { isOld, timestamp, isBodyLoose }: Extract<SourceVerdict, { ok: true }>,
+  { now }: SourceRequest,
+): string {
+  const message = isBodyLoose
+    ? 'The signature is valid, also for other bodies: only a JSON object, list or text becomes an event. This goes to quarantine.'
+    : 'The signature is valid.'
   if (!isOld) return message
   return `${message} It is ${describeAge(timestamp, now)}: accepted, because the sender may retry with its first signature.`
 }

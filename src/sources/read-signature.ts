@@ -26,6 +26,8 @@ export interface SignatureReading {
   readonly signed: readonly Rendered[]
   /** True if the body and a signed value may have exchanged bytes: then the signature is valid for other bodies, too. */
   readonly isBodyLoose: boolean
+  /** The same for path and query, if the signature covers them. */
+  readonly isTargetLoose: boolean
   /** Milliseconds since 1970. Null: none, or in an unknown format. */
   readonly timestamp: number | null
   /** Null without fetched keys. */
@@ -60,7 +62,9 @@ export function readSignature(
     const values = headersOf(headers, name)
     const [text = ''] = values
     if (values.length === 1 && text !== '') {
-      const hasFormat = verification.formats?.[name]?.test(text) !== false
+      // Node has a character per byte. Other characters would count as the byte of another one.
+      const isBytes = !/[^\p{ASCII}\u0080-\u00ff]/u.test(text)
+      const hasFormat = isBytes && verification.formats?.[name]?.test(text) !== false
       if (name === verification.header || (hasFormat && !(hasBody && partsOfJson.test(text)))) return text
       problem ??= { reason: 'malformed', header: name }
       return undefined
@@ -104,10 +108,9 @@ export function readSignature(
   )
   if (ambiguous !== undefined) return { reason: 'malformed', header: ambiguous }
   if (timestamp === undefined) return rule && 'header' in rule.from ? { ...malformed, ...rule.from } : malformed
-  const isLoose =
-    templates.some((template) => isBodyLoose(template, hasDates)) &&
-    (!hasPartsOfJson(raw) || (target !== undefined && partsOfJson.test(target)))
-  return { signatures, signed, isBodyLoose: isLoose, timestamp, keyId }
+  const isLoose = templates.some((template) => isBodyLoose(template, hasDates)) && !hasPartsOfJson(raw)
+  const isTargetLoose = target !== undefined && partsOfJson.test(target)
+  return { signatures, signed, isBodyLoose: isLoose, isTargetLoose, timestamp, keyId }
 }
 
 /** True if the body begins and ends with one. */
@@ -142,8 +145,15 @@ function readJws(value: string, raw: Uint8Array): SignatureReading | null {
   const keyId = keyIdOf(protectedHeader)
   if (keyId === null) return null
   const body = Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength).toString('base64url')
-  const signed = [{ pieces: [protectedHeader, '.', body], covered: [] }]
-  return { signatures: [Buffer.from(signature, 'base64url')], signed, isBodyLoose: false, timestamp: null, keyId }
+  const signed = [{ pieces: [protectedHeader, '.', body], covered: [], coversTarget: false }]
+  return {
+    signatures: [Buffer.from(signature, 'base64url')],
+    signed,
+    isBodyLoose: false,
+    isTargetLoose: false,
+    timestamp: null,
+    keyId,
+  }
 }
 
 /** Null for another algorithm than RS512, and for extensions (`crit`), which could change the signed bytes. */

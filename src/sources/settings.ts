@@ -91,7 +91,9 @@ const entry = z.strictObject(
         {
           url: z
             .url({ protocol: /^https$/, error: 'must be an https URL' })
-            .refine((url) => !/^https:\/\/[^/]*@/.test(url), { error: 'must have no user name: set keys.apiKey' })
+            .refine((url) => `${URL.parse(url)?.username ?? ''}${URL.parse(url)?.password ?? ''}` === '', {
+              error: 'must have no user name: set keys.apiKey',
+            })
             .optional(),
           apiKey: origin.optional(),
         },
@@ -110,7 +112,8 @@ const entry = z.strictObject(
 /** Finds a label that is `env` or `file` with one mistake: its text would be a secret that others can guess. */
 function findMistyped(labels: object): { readonly name: string; readonly meant: string } | undefined {
   const sorted = (text: string) => text.split('').toSorted().join('')
-  const found = Object.keys(labels).flatMap((name) => {
+  const found = Object.entries(labels).flatMap(([name, text]) => {
+    if (typeof text !== 'string') return []
     const meant = ['env', 'file'].find((word) => editDistance(name, word) === 1 || sorted(name) === sorted(word))
     return meant === undefined ? [] : [{ name, meant }]
   })
@@ -276,7 +279,7 @@ function verifyProblems({ verify }: Entry, [parsed]: readonly ParsedVerification
     ...(timestamp?.header === verify.header
       ? ['.verify.timestamp.header must be another header than .verify.header']
       : []),
-    ...(/\{timestamp\}\d|\d\{timestamp\}/.test(signed ?? '')
+    ...(/\{timestamp\}\d|\}[^{}]*\d\{timestamp\}/.test(signed ?? '')
       ? ['.verify.signed must not have a digit beside {timestamp}']
       : []),
     ...(isTimed && !timestamp ? ['.verify.timestamp must be set, because verify.signed contains {timestamp}'] : []),

@@ -77,6 +77,8 @@ export interface Rendered {
   readonly pieces: readonly Piece[]
   /** Headers among them, in lower case. */
   readonly covered: readonly string[]
+  /** True if path and query are among them. */
+  readonly coversTarget: boolean
 }
 
 /** Fills in a template; null if a value is missing. */
@@ -90,7 +92,7 @@ export function render({ parts }: Template, values: TemplateValues): Rendered | 
     if (piece === undefined) return null
     pieces.push(piece)
   }
-  return { pieces, covered }
+  return { pieces, covered, coversTarget: parts.some(({ kind }) => kind === 'targetBodyDigest') }
 }
 
 /** The parts from an end of the template to a header and the part behind it, so that the body is on the other side. */

@@ -74,8 +74,9 @@ async function verifyOne(
   const isOld = timestamp !== null && Math.abs(request.now - timestamp) > toleranceMs
   if (source.rejectsOld && timestamp === null) return { ok: false, reason: 'malformed' }
   if (source.rejectsOld && isOld) return { ok: false, reason: 'old_timestamp' }
-  const { isBodyLoose } = reading
-  return { ok: true, ...match, timestamp, isOld, isBodyLoose }
+  const { coversTarget, ...signed } = match
+  const isBodyLoose = reading.isBodyLoose || (coversTarget && reading.isTargetLoose)
+  return { ok: true, ...signed, timestamp, isOld, isBodyLoose }
 }
 
 /** Returns the keys that may have signed: the secrets, or the fetched key with this id. */
@@ -92,6 +93,7 @@ export async function findSigners(
 interface Match {
   readonly label: string
   readonly covered: readonly string[]
+  readonly coversTarget: boolean
   readonly signedDigest: () => string
 }
 
@@ -104,11 +106,11 @@ export function findMatch(
   let match: Match | undefined
   for (const { label, key } of signers) {
     if (!isKeyOf(scheme, key)) continue
-    for (const { pieces, covered } of signed) {
+    for (const { pieces, covered, coversTarget } of signed) {
       const isSignature = signatureTests[scheme](pieces, key)
       for (const signature of signatures)
         if (isSignature(signature))
-          match ??= { label, covered, signedDigest: () => secretDigest(joined(pieces)).toString('hex') }
+          match ??= { label, covered, coversTarget, signedDigest: () => secretDigest(joined(pieces)).toString('hex') }
     }
   }
   return match

@@ -71,7 +71,7 @@ test('P8 check warns about handlers that get nothing, because there is no defaul
   const INBOX_SOURCES = JSON.stringify({ desk: { provider: 'alchemy', path: '/hooks/desk', secrets: secret } })
   const { out } = await dir.check(['--json'], { INBOX_SECRETS: '', INBOX_SOURCES })
   expect((JSON.parse(out) as { readonly warnings: readonly string[] }).warnings).toEqual([
-    'handler all gets no deliveries: it names no source, and INBOX_SECRETS is not set',
+    'handler all gets no deliveries of the default source: INBOX_SECRETS is not set',
   ])
 })
 

@@ -111,6 +111,7 @@ describe('resolveSources', () => {
     [{ ...alchemy, secrets: 'ALCHEMY_SECRET' }, `.secrets${noReference}`],
     [{ ...alchemy, secrets: '' }, '.secrets must not be empty'],
     [{ ...alchemy, secrets: { env: '' } }, '.secrets.env must not be empty'],
+    [{ provider: 'fireblocks', path: '/a', keys: { url: 'nonsense' } }, '.keys.url must be an https URL'],
     [{ ...alchemy, keys: {} }, '.keys must not be set: this source has no fetched keys'],
     [{ provider: 'circle', path: '/a' }, '.keys.apiKey must be a text, { env } or { file }'],
     [{ ...fireblocks, secrets: secret }, '.secrets must not be set: the public keys are fetched'],

@@ -45,7 +45,9 @@ it('A9 EVM: rejects a wrong checksum only if strict', () => {
       const flipped = letter === letter.toLowerCase() ? letter.toUpperCase() : letter.toLowerCase()
       const text = `${address.slice(0, at + 2)}${flipped}${address.slice(at + 3)}`
       expect(parseAddress('ethereum', text)).toEqual({ ok: true, address })
-      expect(parseAddress('ethereum', text, { strictChecksum: true }).ok).toBe(isAddress(text))
+      // An address in upper case alone has no checksum; viem rejects it.
+      const isValid = isAddress(text) || /^0x[\dA-F]*$/.test(text)
+      expect(parseAddress('ethereum', text, { strictChecksum: true }).ok).toBe(isValid)
     }),
   )
 })

@@ -53,7 +53,7 @@ export function findHandlerWarnings(handlers: readonly Handler[], hasDefaultSour
   return handlers.flatMap(({ name, kind, types, sources }) => {
     if (sources?.every((source) => source === 'default') === false) return []
     if (!hasDefaultSource && !types.every(isInternal))
-      return [`${kind} ${name} gets no deliveries: it names no source, and INBOX_SECRETS is not set`]
+      return [`${kind} ${name} gets no deliveries of the default source: INBOX_SECRETS is not set`]
     const unknown = kind === 'handler' ? types.filter(isUndocumented) : []
     return unknown.map((type) => `handler ${name} takes ${undocumented(type)}`)
   })
