@@ -197,7 +197,7 @@ function describeProblem({ verification, problem: { header, reason } }: Problem)
       : `The header ${header} must be a time in ${timestamp.unit}, in digits only.`
   if (header !== verification.header)
     return (
-      `The header ${header} has brackets or quotes, a form that the sender doesn't use, or beside it the text that separates ` +
+      `The header ${header} has brackets or quotes, a form that the sender doesn't use, or the text that separates ` +
       'signed values. Then the same signature would be valid for several values.'
     )
   const form = scheme === 'secret' ? '<secret>' : `<${scheme} in ${encoding}>`

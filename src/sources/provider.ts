@@ -29,8 +29,8 @@ export interface Verification {
   /** Header with the id of a fetched key, in lower case. */
   readonly keyIdHeader?: string
   /**
-   * Formats of signed headers, by name in lower case. A header that holds the id needs one: otherwise text of its neighbours in
-   * the template could move into it, and one signature would be valid for several ids.
+   * Formats of signed headers, by name in lower case. An id among `{signedHeaders}` needs one: otherwise text of its neighbours
+   * could move into it, and one signature would be valid for several ids.
    */
   readonly formats?: Readonly<Record<string, RegExp>>
 }

@@ -280,7 +280,7 @@ function verifyProblems({ verify }: Entry, [parsed]: readonly ParsedVerification
       ? ['.verify.timestamp.header must be another header than .verify.header']
       : []),
     ...(/\{timestamp\}\d|\}[^{}]*\d\{timestamp\}/.test(signed ?? '')
-      ? ['.verify.signed must not have a digit beside {timestamp}']
+      ? ['.verify.signed must not have a digit next to {timestamp}']
       : []),
     ...(isTimed && !timestamp ? ['.verify.timestamp must be set, because verify.signed contains {timestamp}'] : []),
     ...(timestamp && !isTimed ? ['.verify.signed must contain {timestamp}: otherwise anyone could change it'] : []),

@@ -140,7 +140,7 @@ export function isAmbiguous(header: string, template: Template, values: Template
   })
 }
 
-/** True if a value beside the body could take in bytes of it, or give it some, in the same signed bytes. */
+/** True if a value next to the body could take in bytes of it, or give it some, in the same signed bytes. */
 export function isBodyLoose({ parts }: Template, hasDates: boolean): boolean {
   if (parts.some(({ kind }) => kind === 'targetBodyDigest')) return true
   const body = parts.findIndex(({ kind }) => kind === 'body')

@@ -183,6 +183,8 @@ test('a quarantined body is not read again as an event if its type was in a head
     readAsEvent({ raw: Buffer.from(text), receivedAt, secretLabel: 'hub/main' }, [{ name: 'hub', ...providers.github }])
   expect(read('{"action":"opened"}')).toBe('headers_missing')
   expect(read('{')).toBe('not_json')
+  const loose = { raw: Buffer.from('7'), receivedAt, secretLabel: 'hub/main', reason: 'not_an_object' }
+  expect(readAsEvent(loose, [{ name: 'hub', ...providers.quicknode }])).toBe('not_an_object')
 })
 
 test('a test delivery needs all its values', () => {

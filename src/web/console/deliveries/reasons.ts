@@ -30,7 +30,7 @@ export const rejectReasons: Reasons = {
   signature_repeated: `A header of the signature is there more than once. Send it once. ${unknownClient}`,
   signature_unknown_key: `The sender has no public key with the id in the request. Check keys.url: each environment has its own keys. ${unknownClient}`,
   signature_old_timestamp:
-    'The signature is valid, but older than allowed. Check the clocks of both sides. Otherwise somebody sent a captured delivery again.',
+    'The signature is valid, but older than allowed. Check the clocks of both sides. Otherwise the delivery was captured and sent again.',
   signature_mismatch: `No configured secret gives this signature. Common: another secret, or a body changed on the way. ${explainer} ${unknownClient}`,
   body_too_large: 'The body exceeds INBOX_BODY_LIMIT. If the sender means it, raise the limit: it retries by itself.',
   content_encoding_unsupported: 'A compressed body differs from the signed bytes. Turn compression off.',
