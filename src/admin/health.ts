@@ -18,7 +18,6 @@ import { shut } from './handlers.ts'
 import { pageParameters } from './parse.ts'
 import { reconcile, toReconcileJson } from './reconcile.ts'
 import { route, type AdminContext } from './route.ts'
-import { subscription, toFoundJson } from './subscription.ts'
 import { component, count, isoTimeOrNull, listOf, time, toFields, toPage, toWire } from './wire.ts'
 
 /** Code and subject together identify a warning. */
@@ -111,7 +110,6 @@ const health = component('Health', {
   shut_sinks: z.array(z.object({ ...shut.shape, handler: z.string(), open_runs: count })),
   not_loaded: z.array(z.object({ handler: z.string(), open_runs: count })).nullable(),
   gaps: z.array(gap),
-  subscription: subscription.nullable(),
   warnings: z.array(warning),
   sender: senderMeter.nullable().describe('all sources; null: no receiver runs in this process'),
   sources: z.array(sourceHealth).describe('deliveries of the last hour by source'),
@@ -237,7 +235,7 @@ export const senderWindowMs = 3_600_000
 
 async function showHealth(context: AdminContext): Promise<HealthJson> {
   const { inbox, handlers, openBreakers, meter, senders = [], watch, reconciler } = context
-  const [stats, gaps, latestRegistration] = await Promise.all([inbox.stats(), inbox.gaps(), inbox.subscription()])
+  const [stats, gaps] = await Promise.all([inbox.stats(), inbox.gaps()])
   const loaded = handlers?.()
   const latest = reconciler?.current() ?? null
   return {
@@ -253,7 +251,6 @@ async function showHealth(context: AdminContext): Promise<HealthJson> {
     }),
     not_loaded: loaded === undefined ? null : toWire(orphanedHandlers(stats.handlers, loaded)),
     gaps: gaps.map(toGapJson),
-    ...toFoundJson(latestRegistration),
     warnings: toWire(watch?.warnings() ?? []),
     sender: meter === undefined ? null : toSenderJson(meter.summary(senderWindowMs)),
     sources: senders.map(({ sender, meter: ofSource }) => {

@@ -9,14 +9,14 @@ import type { MeteredSender } from '../health/senders.ts'
 import type { Reconciler } from '../health/reconcile.ts'
 import type { HealthWatch } from '../health/watch.ts'
 import type { ClusterPort, SinkTry } from '../inbox/cluster-port.ts'
-import type { NewEvent, OperatorActions, QuarantinedBody, QueryStore, SubscriptionPort } from '../inbox/port.ts'
+import type { NewEvent, OperatorActions, QuarantinedBody, QueryStore } from '../inbox/port.ts'
 import type { Rejects } from '../receiver/rejects.ts'
 import { noParameters, parseBody, parseParameters, type Query } from './parse.ts'
 import type { Role } from './sessions.ts'
 
 /** Dependencies of the routes. The optional ones are missing if a command opens the database itself. */
 export interface AdminContext {
-  readonly inbox: QueryStore & OperatorActions & SubscriptionPort
+  readonly inbox: QueryStore & OperatorActions
   /** Parses a body as the receiver does. Returns a reason if it is not a usable event. */
   readonly readEvent: (body: Pick<QuarantinedBody, 'raw' | 'secretLabel' | 'receivedAt'>) => NewEvent | string
   /** Milliseconds since 1970. */
@@ -70,7 +70,6 @@ export const groups = {
   handlers: 'Handlers and sinks.',
   health: 'Health, settings and audit.',
   reconcile: 'Compare stored events with the upstream service.',
-  subscription: 'The registration with the upstream service.',
   upkeep: 'Maintenance of the store.',
 } as const
 export type Group = keyof typeof groups

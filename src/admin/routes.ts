@@ -14,7 +14,6 @@ import { replayRoutes } from './replays.ts'
 import { route, type AdminContext, type RawRequest, type Route, type RouteText } from './route.ts'
 import { sessionRoutes } from './session.ts'
 import { streamRoute } from './stream.ts'
-import { subscriptionRoutes } from './subscription.ts'
 import { upkeepRoutes } from './upkeep.ts'
 
 let document: object | undefined
@@ -40,7 +39,6 @@ export const operations = {
   ...rejectRoutes,
   ...conflictRoutes,
   ...handlerRoutes,
-  ...subscriptionRoutes,
   ...upkeepRoutes,
   getDocument: documentRoute,
 } satisfies Readonly<Record<string, Route<z.ZodType> | Route<'document'>>>

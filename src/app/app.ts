@@ -25,13 +25,12 @@ import { readAsEvent } from '../receiver/readers.ts'
 import { createRejectLog, createRejects } from '../receiver/rejects.ts'
 import { createReceiverApp } from '../receiver/server.ts'
 import { withoutSecrets } from '../receiver/stored-headers.ts'
-import { createWebhookSecrets, type WebhookSecrets } from '../config/secrets.ts'
+import { createWebhookSecrets } from '../config/secrets.ts'
 import { createTracer } from '../base/tracing.ts'
 import { createConsolePages, createAdminApp, type AdminAppOptions } from '../admin/server.ts'
 import { resolveAdminToken } from '../admin/token-file.ts'
 import { isLoopback } from '../base/loopback.ts'
 import { createClient } from '../client/index.ts'
-import { createReceiverRegistration } from '../client/registration/at-start.ts'
 import { createReceiving, type ReceiverObserver } from '../receiver/receive.ts'
 import type { ClusterPort } from '../inbox/cluster-port.ts'
 import { runSources } from './sources.ts'
@@ -72,9 +71,8 @@ export interface App {
   stop(): Promise<void>
 }
 
-/** Shares of INBOX_SHUTDOWN_MS for requests, a registration and runs in flight. */
+/** Shares of INBOX_SHUTDOWN_MS for requests and runs in flight. */
 const requestShare = 0.25
-const registrationShare = 0.2
 const runShare = 0.5
 
 /** Creates and starts all parts in order. On an error, closes everything. */
@@ -276,15 +274,11 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
     cluster,
   })
 
-  const registration = registrationOf(options, inbox, secrets)
-  opened.defer(() => registration?.close(graceMs(registrationShare)))
-
   if (options.hasSender !== true) await startServing(inbox, clock, log)
   const receiver = earlyReceiver ?? (await listenForDeliveries())
   receiver.handle(createReceiverApp({ ...receiving, path: config.webhookSecrets && config.path }))
   isListening = true
   opened.defer(() => receiver.close(graceMs(requestShare)))
-  registration?.start()
   watch.start()
   // First step of a stop: not ready, and each response closes its connection.
   opened.defer(() => {
@@ -378,7 +372,7 @@ async function startAdmin(
 }
 
 interface AccessOptions {
-  readonly config: Pick<Config, 'api' | 'subscribe'>
+  readonly config: Pick<Config, 'api'>
   readonly clock: Clock
   readonly log: Logger
 }
@@ -398,26 +392,6 @@ function reconcileClientOf({ config: { api }, log, clock }: AccessOptions): Reco
         return fetch(...request)
       },
     })
-}
-
-/** Registration at start; undefined if the settings have none. */
-function registrationOf({ config, log, clock }: AccessOptions, inbox: Inbox, secrets: WebhookSecrets) {
-  const { subscribe, api } = config
-  if (subscribe === undefined || api === undefined) return undefined
-  const { url, events, secret: secretLabel } = subscribe
-  return createReceiverRegistration({
-    inbox,
-    client: () => createClient({ baseUrl: api.url, apiKey: api.key, retries: 0, clock, log }),
-    wanted: { url, events, secretLabel },
-    secret: () =>
-      secrets
-        .current()
-        .find(({ label }) => label === secretLabel)
-        ?.key.export()
-        .toString(),
-    clock,
-    log,
-  })
 }
 
 interface Observed {

@@ -36,12 +36,9 @@ const groups: Readonly<Record<string, Readonly<Record<string, Load>>>> = {
     move: async () => (await import('./move.ts')).addMoveCommand,
     prune: async () => (await import('./prune.ts')).addPruneCommand,
   },
-  'Service:': {
-    subscribe: async () => (await import('./subscribe.ts')).addSubscribeCommand,
-    ...Object.fromEntries(
-      ['webhooks', 'alerts', 'tokens', 'wallets', 'networks'].map((name) => [name, loadRest(name)]),
-    ),
-  },
+  'Service:': Object.fromEntries(
+    ['webhooks', 'alerts', 'tokens', 'wallets', 'networks'].map((name) => [name, loadRest(name)]),
+  ),
   'Development and tests:': {
     emulator: async () => (await import('./emulator.ts')).addEmulatorCommand,
     trigger: async () => (await import('./trigger.ts')).addTriggerCommand,

@@ -10,6 +10,7 @@ import { collect } from './inbox-command.ts'
 import { host } from './host.ts'
 import { withExamples, printError, printResult, withOutputOptions, type OutputOptions } from './output.ts'
 import { renderList, renderRecord } from './table.ts'
+import { readSecretArgument, secretForms } from './secret-argument.ts'
 import { readApiSettings, withApiOptions, withConfigOption, type ApiOptions } from './settings.ts'
 
 /** A command for one operation. Its options are named after the fields: `--webhook-url` is `webhook_url`. */
@@ -26,16 +27,26 @@ interface RestCommand {
 const walletExample = '0xd8da6bf26964af9d7eed9e03e53415d37aa96045 --network ethereum'
 
 const groups: Readonly<Record<string, string>> = {
-  webhooks: 'List and delete webhooks of the account (undocumented)',
+  webhooks: 'Create, list, change and delete webhooks of the account',
   alerts: 'Create and list alerts of the account',
   tokens: 'Look up tokens',
   wallets: 'Look up wallets',
 }
 const commands: Readonly<Record<string, RestCommand>> = {
+  'webhooks create': {
+    operation: 'createWebhook',
+    description: 'Register a receiver; repeating the call registers it twice',
+    example: '--url https://inbox.example.com/webhooks --events "*" --secret @/run/secrets/webhook',
+  },
   'webhooks list': {
     operation: 'listWebhooks',
     description: 'List webhooks of the account (undocumented)',
     columns: 'webhook_id status url events created_at',
+  },
+  'webhooks update': {
+    operation: 'updateWebhook',
+    description: 'Change a webhook (undocumented)',
+    example: 'wh_4f9a1c --events wallet.large_trade,token.new_listing',
   },
   'webhooks delete': {
     operation: 'deleteWebhook',
@@ -103,9 +114,13 @@ function toOption(field: string, schema: z.ZodType): Option {
   const name = field.replaceAll('_', '-')
   const inner = unwrapped(schema)
   const isNumber = inner instanceof z.ZodNumber
-  const option = new Option(`--${name} <${isNumber ? 'number' : name.replace(/.*-/, '')}>`, descriptionOf(schema))
+  const isList = inner instanceof z.ZodArray
+  const form = field === 'secret' ? `; ${secretForms}` : isList ? '; separated by commas' : ''
+  const value = isNumber ? 'number' : name.replace(/.*-/, '')
+  const option = new Option(`--${name} <${value}>`, descriptionOf(schema) + form)
   if (inner instanceof z.ZodEnum) option.choices(inner.options.map(String))
   if (isNumber) option.argParser(parsePositive)
+  if (isList) option.argParser((text) => text.split(','))
   return option.makeOptionMandatory(!schema.safeParse(undefined).success)
 }
 
@@ -168,6 +183,7 @@ function addRestCommand(command: Command, words: string, rest: RestCommand): voi
     if (argument !== undefined) args[argument] = values[0]
     try {
       const { url, key } = await readApiSettings(options)
+      if (typeof args['secret'] === 'string') args['secret'] = await readSecretArgument(args['secret'], { url })
       // The options come from the operation's schema, so the arguments fit.
       const call = createClient({ baseUrl: url, apiKey: key })[operation] as (args: object) => unknown
       const fetchAnswer = async (query?: object) => {

@@ -10,7 +10,7 @@ export interface SecretArgumentOptions {
   readonly url?: string
 }
 
-const forms = '@file, - for standard input, or env:NAME'
+export const secretForms = '@file, - for standard input, or env:NAME'
 
 /**
  * Reads the secret that an argument names: `@file`, `-` (standard input) or `env:NAME`, trimmed. A literal is refused, because every
@@ -20,7 +20,7 @@ const forms = '@file, - for standard input, or env:NAME'
  */
 export async function readSecretArgument(argument: string, options: SecretArgumentOptions = {}): Promise<string> {
   const secret = ((await readNamed(argument)) ?? readLiteral(argument, options)).trim()
-  if (secret === '') throw new InboxError('usage', `the secret is empty; expected one from ${forms}`)
+  if (secret === '') throw new InboxError('usage', `the secret is empty; expected one from ${secretForms}`)
   return secret
 }
 
@@ -72,14 +72,17 @@ async function readNamed(argument: string): Promise<string | undefined> {
 
 function readLiteral(argument: string, { url }: SecretArgumentOptions): string {
   if (url === undefined || !isLoopbackUrl(url)) {
-    throw new InboxError('usage', `every user of this machine can read a secret on the command line; use ${forms}`)
+    throw new InboxError(
+      'usage',
+      `every user of this machine can read a secret on the command line; use ${secretForms}`,
+    )
   }
   warn('a secret')
   return argument
 }
 
 function warn(what: string): void {
-  host().stderr.write(`warning: every user of this machine can read ${what} on the command line; use ${forms}\n`)
+  host().stderr.write(`warning: every user of this machine can read ${what} on the command line; use ${secretForms}\n`)
 }
 
 function readVariable(name: string): string {

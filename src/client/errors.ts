@@ -69,6 +69,6 @@ export function isInDoubt(error: ApiError): boolean {
 }
 
 /** The member `success` of an envelope; undefined for anything else. */
-export function successIn(body: unknown): unknown {
+function successIn(body: unknown): unknown {
   return typeof body === 'object' && body !== null && 'success' in body ? body.success : undefined
 }

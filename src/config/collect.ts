@@ -40,7 +40,6 @@ const shortNames = new Map<string, SettingName>([
   ['sources', 'INBOX_SOURCES'],
   ['sinks', 'INBOX_SINKS'],
   ['routes', 'INBOX_ROUTES'],
-  ['subscribe', 'INBOX_SUBSCRIBE'],
   ['notify', 'INBOX_NOTIFY'],
 ])
 

@@ -7,7 +7,6 @@ import { collectSettings, type ConfigInputs, type RawSettings } from './collect.
 import { describeSettings, type DescribedSetting } from './described.ts'
 import { loadSources, type ConfiguredSource } from './sources.ts'
 import { isInternalPattern, loadSinks, type ConfiguredSink } from './sinks/load.ts'
-import { problemsOf, unknownTypes, withLabel, type LabelledSubscribe } from './subscribe.ts'
 import type { DatabaseSetting } from './values.ts'
 import { InboxError } from '../base/errors.ts'
 import { isLoopback } from '../base/loopback.ts'
@@ -34,8 +33,6 @@ export interface Config extends DirectSettings {
   readonly consoleUrl?: string | undefined
   /** Absolute folder where relative paths in options of sinks start. */
   readonly baseDir: string
-  /** Registration at start, with the label of its secret. */
-  readonly subscribe?: LabelledSubscribe | undefined
   /** Access to the REST service. `url` ends in `/v1`. */
   readonly api?: { readonly url: string; readonly key: string } | undefined
   readonly retention: {
@@ -101,16 +98,7 @@ export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
     at,
   })
 
-  const warnings = [
-    ...raw.warnings,
-    ...findConfigWarnings(values, apiKey !== undefined),
-    ...findUnknownTypes(values),
-    ...checked.warnings,
-  ]
-  const { INBOX_SUBSCRIBE: subscribe } = values
-  const labels = webhookSecrets?.secrets.map(({ label }) => label) ?? []
-  const hasApi = apiUrl !== undefined && apiKey !== undefined
-  const isDurable = values.INBOX_DATABASE_URL.kind !== 'memory'
+  const warnings = [...raw.warnings, ...findConfigWarnings(values, apiKey !== undefined), ...checked.warnings]
   const problems = [
     ...raw.problems,
     ...invalidSettings,
@@ -119,7 +107,6 @@ export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
     ...credentials.problems,
     ...sourceProblems,
     ...checked.problems,
-    ...(subscribe && webhookSecrets !== undefined ? problemsOf(subscribe, { labels, hasApi, isDurable }) : []),
   ]
   if (problems.length > 0 || webhookSecrets === undefined) throw invalid(problems, warnings)
 
@@ -127,7 +114,6 @@ export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
   const database: DatabaseSetting =
     databaseUrl.kind === 'sqlite' ? { kind: 'sqlite', file: at(databaseUrl.file) } : databaseUrl
   const handlersDir = handlersDirOf(values, raw.values, sinks, at)
-  const labelledSubscribe = subscribe && withLabel(subscribe, labels)
   const effective = {
     ...values,
     INBOX_SECRETS: webhookSecrets?.secrets,
@@ -135,7 +121,6 @@ export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
     INBOX_DATABASE_URL: database,
     INBOX_HANDLERS: handlersDir ?? 'none',
     INBOX_SINKS: values.INBOX_SINKS === undefined ? undefined : sinks,
-    INBOX_SUBSCRIBE: labelledSubscribe,
   }
   return deepFreeze<Config>({
     ...directSettings(values),
@@ -151,7 +136,6 @@ export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
     sinks,
     consoleUrl: values.INBOX_CONSOLE_URL,
     baseDir: options.cwd,
-    subscribe: labelledSubscribe,
     api: apiUrl !== undefined && apiKey !== undefined ? { url: apiUrl, key: apiKey } : undefined,
     retention: { days: values.INBOX_RETENTION_DAYS, maxBytes: values.INBOX_RETENTION_BYTES },
     tls,
@@ -217,10 +201,6 @@ function findConfigWarnings(values: SettingValues, hasApiKey: boolean): string[]
     warnings.push(`${set} is set, but not ${unset}: ctx.api and calls of the service need both`)
   }
   return warnings
-}
-
-function findUnknownTypes({ INBOX_SUBSCRIBE: subscribe }: SettingValues): string[] {
-  return unknownTypes(subscribe?.events ?? []).map((problem) => `INBOX_SUBSCRIBE: ${problem}`)
 }
 
 function invalid(problems: readonly string[], warnings: readonly string[]): InboxError {

@@ -34,7 +34,6 @@ const shownParts: { readonly [Name in SettingName]?: (value: NonNullable<Effecti
   INBOX_FORWARD_URL: withoutQuery,
   INBOX_SINKS: (sinks) => sinks.map(({ name, description }) => `${name}: ${description}`).join('; '),
   INBOX_CONSOLE_URL: String,
-  INBOX_SUBSCRIBE: ({ url, events, secret }) => `${events.join(', ')} to ${withoutQuery(url)}, signed with ${secret}`,
   INBOX_API_URL: String,
 }
 

@@ -1,6 +1,5 @@
 import { maxTimerMs } from '../base/clock.ts'
 import { z } from 'zod'
-import { subscribeSetting } from './subscribe.ts'
 import {
   apiKey,
   apiUrl,
@@ -194,12 +193,6 @@ export const settings = {
     consoleUrl.optional(),
     'an http:// or https:// URL without user name, query and fragment',
     'https://inbox.example.com',
-  ),
-  INBOX_SUBSCRIBE: secretSetting(
-    '[registration](client.md#registration) as JSON; `subscribe` in the config file',
-    subscribeSetting,
-    'JSON {"url", "events", "secret"}: webhook URL, event types, and the label of a secret',
-    '\'{"url": "https://inbox.example.com/webhooks", "events": ["wallet.*"]}\'',
   ),
   INBOX_API_URL: secretSetting(
     'base URL of the upstream REST service; `https://`, or `http://` to loopback',

@@ -25,12 +25,10 @@
  *   backfill    creates runs of a new handler for events stored before it; runs for new events follow after
  *   prune       deletes the body and runs of an ended event; the event and its id stay. Quarantined bodies are deleted as a whole
  *   source      a configured sender; the INBOX_* settings describe the source `default`
- *   subscription  the receiver's registration with the upstream, as stored here
  *   pause       keeps runs of one or all handlers from being claimed; events are still accepted
  */
 
 import type {
-  SubscriptionPort,
   SourceKeyPort,
   AcceptResult,
   IncomingDelivery,
@@ -104,7 +102,7 @@ export interface DispatchStore {
   reap(owner: string): Promise<ReapResult>
 }
 
-export interface Inbox extends AcceptPort, DispatchStore, QueryStore, OperatorActions, SubscriptionPort, SourceKeyPort {
+export interface Inbox extends AcceptPort, DispatchStore, QueryStore, OperatorActions, SourceKeyPort {
   /** Deliveries are accepted from now on, until `close`. Records the time since they were last accepted as a gap. */
   startServing(): Promise<void>
   /** Whether commits succeed, by the latest information; `reason` is one line. */

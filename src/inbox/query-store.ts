@@ -324,8 +324,6 @@ export interface AuditRecord {
     | 'replay.start'
     | 'replay.cancel'
     | 'gaps.acknowledge'
-    | 'subscription.begin'
-    | 'subscription.register'
     | 'session.begin'
     | 'session.end'
     | 'reconcile.start'

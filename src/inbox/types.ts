@@ -226,63 +226,6 @@ export type SettleResult = 'applied' | 'stale' | 'conflict'
 /** After this many crashes without a verdict, a run becomes a dead letter. */
 export const maxCrashes = 3
 
-/**
- * `begun` is stored before the request to the upstream: if the process dies then, the registration may or may not exist. Afterwards
- * `registered`, or `failed` if it certainly doesn't exist.
- */
-export const subscriptionStates = ['begun', 'registered', 'failed'] as const
-export type SubscriptionState = (typeof subscriptionStates)[number]
-
-/** A registration of the receiver with the upstream. */
-export interface Subscription {
-  /** 1, 2, 3 …, ascending. */
-  readonly id: number
-  /** Digest of `url`, `events` and `secretLabel`. */
-  readonly digest: string
-  readonly url: string
-  readonly events: readonly string[]
-  readonly secretLabel: string
-  readonly state: SubscriptionState
-  /** Milliseconds since 1970 when it was begun. */
-  readonly at: number
-  /** The upstream's response as text, without secrets; null if there was none or it was not understood. */
-  readonly answer: string | null
-}
-
-/** A stored registration. */
-export interface SubscriptionRow extends Omit<Subscription, 'events' | 'state'> {
-  /** JSON */
-  readonly events: string
-  /** The index in `subscriptionStates`. */
-  readonly state: number
-}
-
-export function toSubscription(row: SubscriptionRow | undefined): Subscription | null {
-  if (row === undefined) return null
-  const state = subscriptionStates[row.state] as SubscriptionState
-  return { ...row, state, events: JSON.parse(row.events) as readonly string[] }
-}
-
-export type NewSubscription = Omit<Subscription, 'id' | 'state' | 'answer'>
-
-export interface SubscriptionEnd {
-  readonly state: Exclude<SubscriptionState, 'begun'>
-  readonly answer: string | null
-}
-
-/** Stores registrations of the receiver. Of several concurrent attempts, in any process, one succeeds. */
-export interface SubscriptionPort {
-  /** The newest registration that has not failed. */
-  subscription(): Promise<Subscription | null>
-  /**
-   * Compare-and-set: begins a registration if `replaces` is the id of the newest one that has not failed, or null if there is none.
-   * Otherwise returns null: another attempt was first. Not idempotent.
-   */
-  beginSubscription(next: NewSubscription, replaces: number | null, by?: string): Promise<Subscription | null>
-  /** Stores the result of a registration that was begun. Ignored if it has ended or never existed. Idempotent. */
-  endSubscription(id: number, result: SubscriptionEnd, by?: string): Promise<void>
-}
-
 /** A public key that was fetched from a sender. */
 export interface SourceKey {
   readonly id: string

@@ -229,9 +229,6 @@ export function describeFindings(harness: ConformanceHarness): void {
       const filter = { ids: ['a'] }
       const { id } = await inbox.startReplay({ filter, perSecond: null, newKeys: false }, by)
       await inbox.cancelReplay(id, by)
-      const registration = { digest: 'd', url: 'https://example.com/', events: ['*'], secretLabel: 'main', at: 5 }
-      const begun = await inbox.beginSubscription(registration, null, by)
-      await inbox.endSubscription(begun!.id, { state: 'registered', answer: null }, by)
       await inbox.prune({ receivedBefore: 0, maxBytes: null }, 'noted', by)
       await inbox.note('reconcile.start', { from: 1, to: 2 }, by)
       const data = await readAll((cursor) => inbox.audit({ ...cursor, limit: 4 }))
@@ -248,8 +245,6 @@ export function describeFindings(harness: ConformanceHarness): void {
           'quarantine.drop',
           'replay.start',
           'replay.cancel',
-          'subscription.begin',
-          'subscription.register',
           'prune',
           'reconcile.start',
         ].toReversed(),

@@ -16,7 +16,6 @@ import { describeSearch } from './search.ts'
 import { describeSettle } from './settle.ts'
 import type { ConformanceHarness } from './stage.ts'
 import { describeSources } from './sources.ts'
-import { describeSubscription } from './subscription.ts'
 import { describeViews } from './views.ts'
 import { describeWalk } from './walk.ts'
 
@@ -40,7 +39,6 @@ export function describeInboxConformance(name: string, harness: ConformanceHarne
     describeReceipts(harness)
     describeFindings(harness)
     describeOperations(harness)
-    describeSubscription(harness)
     describeSources(harness)
     describeReopen(harness)
     describeCrash(harness)

@@ -31,7 +31,6 @@ test('every operation answers as documented, and is audited once with its caller
   const audited = (await stage.inbox.audit({ limit: 99 })).data.length
   const replay = { type: 'wallet.large_trade', from: '2026-01-01', per_second: 5 }
   const span = { from: '2026-01-31T14:00:00Z', to: '2026-01-31T15:00:00Z' }
-  const endpoint = { digest: '0'.repeat(64), url: 'https://example.com/hook', events: ['*'], secret_label: 'main' }
   const isDry = { dry_run: true }
   const complete = true
   const receipt = { headers: { 'user-agent': 'sender/1.0' }, traceparent: expect.any(String) }
@@ -112,9 +111,6 @@ test('every operation answers as documented, and is audited once with its caller
     ['cancelReconcile'],
     ['cancelReconcile'],
 
-    ['endSubscription', { param: 1, body: { state: 'registered', answer: null } }],
-    ['beginSubscription', { body: { ...endpoint, replaces: 1 } }],
-    ['getSubscription'],
     ['acknowledgeGaps'],
     ['prune', { body: { older_than_days: 0 } }],
     ['getEvent', { param: 'ended' }],
@@ -165,7 +161,7 @@ test('every operation answers as documented, and is audited once with its caller
     'quarantine.drop',
     ...'handler.pause handler.resume handler.pause handler.resume handler.set handler.drop'.split(' '),
     ...'replay.start replay.start replay.cancel reconcile.start reconcile.cancel'.split(' '),
-    ...'subscription.register subscription.begin gaps.acknowledge prune'.split(' '),
+    ...'gaps.acknowledge prune'.split(' '),
   ])
   expect(new Set(actions.map(({ by }) => by))).toEqual(new Set(['operator (token) 127.0.0.1']))
   expect((await stage.inbox.stats()).quarantined).toBe(0)

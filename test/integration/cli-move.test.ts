@@ -57,12 +57,8 @@ function fileValue<T>(file: string, sql: string): T {
 
 /** All moved tables, and the columns that PostgreSQL numbers. */
 const movedTables =
-  'attempt audit body conflict event gap handler header_set item quarantine redelivery replay run state subscription'.split(
-    ' ',
-  )
-const numbered = 'attempt.seq audit.id gap.id handler.id header_set.id quarantine.seq replay.id subscription.id'.split(
-  ' ',
-)
+  'attempt audit body conflict event gap handler header_set item quarantine redelivery replay run state'.split(' ')
+const numbered = 'attempt.seq audit.id gap.id handler.id header_set.id quarantine.seq replay.id'.split(' ')
 
 const number = async (url: string, sql: string) => Number((await ask<{ n: string }>(url, `SELECT (${sql}) AS n`))[0]?.n)
 

@@ -68,6 +68,25 @@ test('R57 R58 alerts creates and lists an alert', async () => {
   expect(listed.out).toMatch(new RegExp(`^${alert.alert_id} +active +price_above +${network} `, 'm'))
 })
 
+test('R60 R62 R91 webhooks creates, lists, changes and deletes a webhook', async () => {
+  const url = 'https://inbox.example.com/webhooks'
+  const created = await run(`webhooks create --url ${url} --events token.new_listing --secret env:OWN --json`, {
+    OWN: 'a-secret-of-my-own-1',
+  })
+  expect(created).toMatchObject({ code: 0, errors: '' })
+  const { webhook_id: id, ...webhook } = JSON.parse(created.out)
+  expect(webhook).toMatchObject({ url, events: ['token.new_listing'], status: 'active' })
+  expect(created.out).not.toContain('secret')
+  expect((await run(`webhooks update ${id} --events wallet.large_trade,token.price_alert`)).code).toBe(0)
+  const listed = await run('webhooks list')
+  expect(listed.out).toMatch(new RegExp(`^${id} +active +${url} +.*wallet.large_trade.*token.price_alert`, 'm'))
+  expect((await run(`webhooks delete ${id}`)).code).toBe(0)
+
+  const generated = await run(`webhooks create --url ${url} --events *`)
+  expect(generated.out).toMatch(/^secret +\S{16,}$/m)
+  expect(await run(`webhooks create --url ${url} --events nothing.like_it`)).toMatchObject({ code: 1, out: '' })
+})
+
 test('R120 a limit above a page takes several requests, and a repeated cursor is an error', async () => {
   await using service = await answering(200, '')
   let cursors = ['c1', 'c2']

@@ -39,7 +39,6 @@ const password = 'hunter2-hunter2'
 test.each([
   ['events', 'list', '--admin-url', `http://user:${password}@127.0.0.1:1`],
   ['events', 'list', '--admin-url', `ftp://user:${password}@127.0.0.1:1`],
-  ['subscribe', '--url', `https://user:${password}/@example.com/hooks`],
   ['networks', '--api-url', `http://user:${password}@127.0.0.1:1`, '--api-key', 'env:KEY'],
   ['emulator', 'tail', '--emulator', `ftp://user:${password}@127.0.0.1:1`],
   ['emulator', '--webhook', `ftp://user:${password}@example.com`, '--secret', 'env:KEY'],

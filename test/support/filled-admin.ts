@@ -145,10 +145,6 @@ async function openFilled(file: string) {
   await inbox.setConcurrency('ledger', 2, by)
   await inbox.startReplay({ filter: { ids: [idOf(20)], handler: 'ledger' }, perSecond: 50, newKeys: false }, by)
   await inbox.note('session.end', { of: 'a later version' })
-  await inbox.beginSubscription(
-    { digest: 'd', url: 'https://inbox.example.com/webhooks', events: ['*'], secretLabel: 'main', at: start },
-    null,
-  )
   return { inbox, clock }
 }
 

@@ -106,9 +106,6 @@ export async function makeFullStore(file: string, bulk: number): Promise<void> {
   await inbox.setPaused('loose', true, 'ann')
   await inbox.setConcurrency('mail', 3)
   await inbox.note('reconcile.start', {}, odd)
-  const registration = { digest: 'd', url: 'https://example.test/', events: ['*'], secretLabel: odd, at: clock.now() }
-  const begun = await inbox.beginSubscription(registration, null, 'ann')
-  await inbox.endSubscription(begun!.id, { state: 'registered', answer: odd })
   await inbox.close()
 
   await clock.advance(day)

@@ -61,14 +61,9 @@ test.each([
 })
 
 const token = 'a-token-that-is-long-enough'
-const subscribe = { INBOX_API_URL: 'https://api.example.com/v1', INBOX_API_KEY: 'sk_x' }
-const subscribed = (setting: object) => ({
-  ...subscribe,
-  INBOX_SUBSCRIBE: JSON.stringify({ url: 'https://example.com/', events: '*', ...setting }),
-})
+const api = { INBOX_API_URL: 'https://api.example.com/v1', INBOX_API_KEY: 'sk_x' }
 const twoTokens = 'INBOX_ADMIN_VIEWER_TOKEN must differ from INBOX_ADMIN_TOKEN'
 const urlFile = 'INBOX_DATABASE_URL_FILE'
-const eventsRule = '(events: expected "*", types'
 
 /** Files in the folder of each case. */
 const files = {
@@ -156,17 +151,6 @@ describe('invalid settings', () => {
     ...['inbox.example.com', 'ftp://x', 'https://u:pa55word@x', 'https://x/?a=1', 'https://x/#/events'].map(
       (url): [Record<string, string>, string] => [{ INBOX_CONSOLE_URL: url }, 'INBOX_CONSOLE_URL must be '],
     ),
-    [subscribed({ url: 'http://example.com/' }), '(url: expected an https URL'],
-    [subscribed({ events: [] }), eventsRule],
-    [subscribed({ events: ['wallet.large_trade', '*'] }), eventsRule],
-    [subscribed({ events: 'wallets.*' }), eventsRule],
-    [subscribed({ type: 'x' }), '(type: unknown member'],
-    [subscribed({ secret: 'pa55word' }), 'secret: there is no secret of this label; expected one of secret-1'],
-    [
-      { ...subscribed({}), INBOX_API_KEY: '' },
-      'expected INBOX_API_URL and INBOX_API_KEY or INBOX_API_KEY_FILE with it',
-    ],
-    [{ ...subscribed({}), INBOX_DATABASE_URL: 'memory:' }, 'with memory: each start would register once more'],
     [{ INBOX_NOTIFY: 'desk' }, 'notify: there is no sink "desk"; there are no sinks'],
   ])('%j is refused and not shown: %s', async (env, problem) => {
     for (const [name, content] of Object.entries(files)) await file(name, content)
@@ -233,8 +217,8 @@ describe('invalid settings', () => {
 
   test.each([
     [{ INBOX_ACK_TIMEOUT_MS: '5000' }, '5000 ms'],
-    [{ INBOX_API_URL: subscribe.INBOX_API_URL }, 'need both'],
-    [{ INBOX_API_KEY: subscribe.INBOX_API_KEY }, 'need both'],
+    [{ INBOX_API_URL: api.INBOX_API_URL }, 'need both'],
+    [{ INBOX_API_KEY: api.INBOX_API_KEY }, 'need both'],
   ])('%j causes a warning', async (env, warning) => {
     const { warnings, api } = await load(env)
     expect([api, warnings]).toEqual([undefined, [expect.stringContaining(warning)]])
@@ -354,8 +338,7 @@ describe('config file', () => {
     const paths = await Promise.all(cases.map(([name, text]) => file(name, text)))
     const script = `
       const { loadConfig } = await import(${JSON.stringify(new URL('../../src/config/config.ts', import.meta.url).href)})
-      const env = { INBOX_SUBSCRIBE: '{"url": "https://inbox.example.com/webhooks", "events": "*"}' }
-      const load = (configFile) => loadConfig({ env, cwd: ${JSON.stringify(cwd)}, configFile }).catch((error) => error.message)
+      const load = (configFile) => loadConfig({ env: { INBOX_ADMIN_HOST: '0.0.0.0' }, cwd: ${JSON.stringify(cwd)}, configFile }).catch((error) => error.message)
       console.log(JSON.stringify(await Promise.all(${JSON.stringify(paths)}.map(load))))`
     const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script])
     for (const [index, message] of (JSON.parse(stdout) as string[]).entries()) {
@@ -363,17 +346,6 @@ describe('config file', () => {
       expect(message).toContain(cases[index]?.[2])
       expect(message.split('\n')).toHaveLength(2)
     }
-  })
-
-  test('has INBOX_SUBSCRIBE as `subscribe`; an unknown type is a warning', async () => {
-    const setting = { url: 'https://example.com/', events: ['wallet.large_trades', 'wallet.*'] }
-    await file('onchain-inbox.config.mjs', `export default { subscribe: ${JSON.stringify(setting)} }`)
-    const { subscribe: loaded, warnings } = await load(subscribe)
-    const events = ['wallet.large_trade', 'wallet.large_trades', 'wallet.new_position', 'wallet.pnl_milestone']
-    expect(loaded).toEqual({ url: 'https://example.com/', events, secret: 'secret-1' })
-    expect(warnings.join()).toContain(
-      'wallet.large_trades is no event type that this version knows (did you mean wallet.large_trade?)',
-    )
   })
 
   test('must be the only one', async () => {

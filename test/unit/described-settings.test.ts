@@ -51,7 +51,6 @@ test('P8 no row shows a secret, token, key or the secret part of a URL', async (
     INBOX_API_KEY: secretOf('api-key'),
     INBOX_API_URL: 'https://api.example.com/v1',
     INBOX_FORWARD_URL: `http://127.0.0.1:3000/webhooks?token=${inUrl}`,
-    INBOX_SUBSCRIBE: JSON.stringify({ url: `https://inbox.example.com/webhooks?token=${inUrl}`, events: ['*'] }),
     INBOX_SINKS: JSON.stringify(sinks),
     INBOX_SOURCES: JSON.stringify(sources),
     INBOX_DATABASE_URL: 'sqlite:./inbox.db',

@@ -15,7 +15,7 @@ import { createDefinitions } from './definitions.ts'
 import { createGaps } from './gaps.ts'
 import type { OnUpgrade, OnWarning } from '../types.ts'
 import { openSchema, type MigrateSetting } from './migrate.ts'
-import { findMove, refuseMoving, createSourceKeys, createSubscriptions } from './records.ts'
+import { findMove, refuseMoving, createSourceKeys } from './records.ts'
 import type { Health } from './pulse.ts'
 import { createReplays } from './replays.ts'
 import { joinCluster, newReplicaId } from './replicas.ts'
@@ -82,7 +82,6 @@ export async function createPostgresInbox(options: PostgresInboxOptions): Promis
     jobs.poke()
   }
   const actions = createActions({ db, clock, accept, definitions, wake })
-  const subscriptions = createSubscriptions(db)
   const sinkTries = createSinkTries({ db, replicaId: cluster.id })
   const stateListeners: Parameters<ClusterPort['onState']>[0][] = []
   let state: ClusterState | null = null
@@ -140,7 +139,6 @@ export async function createPostgresInbox(options: PostgresInboxOptions): Promis
   return {
     ...views,
     ...actions,
-    ...subscriptions,
     ...createSourceKeys(db),
     ...work,
     replicaId: cluster.id,

@@ -19,9 +19,9 @@ export interface Migration {
  * The tables of the SQLite adapter, plus cluster tables: `counter`, `lane` (see locks.ts), `replica`, and the owner of a run.
  * `run.state` is an index into `runStates` of the port: 0 waiting, 1 ready, 2 suspect, 3 running, 4 held, 5 dead, 6 done, and other final
  * states. `event.final_status` is an index into `eventStatuses`, set when the event is pruned. `run.replay_id` is 0 for live runs.
- * `handler.first_seq`: the handler gets no events before this number. `replay.state` is an index into `replayStates`,
- * `subscription.state` into `subscriptionStates`. Text from outside is stored by `toStored` and sorted by bytes. Times are milliseconds
- * since 1970.
+ * `handler.first_seq`: the handler gets no events before this number. `replay.state` is an index into `replayStates`.
+ * `subscription`: registrations of the receiver by earlier programs, no longer read. Text from outside is stored by `toStored` and sorted
+ * by bytes. Times are milliseconds since 1970.
  */
 const initial: Up = [
   `CREATE TABLE inbox.counter (last_seq bigint NOT NULL, body_bytes bigint NOT NULL) WITH (fillfactor = 10)`,

@@ -1,13 +1,5 @@
 import type { AuditRecord } from '../port.ts'
-import {
-  subscriptionStates,
-  type SourceKey,
-  type SourceKeyPort,
-  type Subscription,
-  type SubscriptionPort,
-  type SubscriptionRow,
-  toSubscription,
-} from '../types.ts'
+import type { SourceKey, SourceKeyPort } from '../types.ts'
 import type { Database, Rows } from './database.ts'
 import { toStoredJson } from './text.ts'
 import { InboxError } from '../../base/errors.ts'
@@ -25,41 +17,6 @@ export async function note(
   )
   if (row === undefined) throw new Error('the audit table returned no id')
   return row.id
-}
-
-/** Registrations with the upstream, shared by all replicas. Each begin and end writes an audit record. */
-export function createSubscriptions(db: Database): SubscriptionPort {
-  return {
-    subscription: () => newest(db),
-    beginSubscription: (next, replaces, by) =>
-      db.exclusively(async (trx) => {
-        if (((await newest(trx))?.id ?? null) !== replaces) return null
-        await trx.query(
-          `INSERT INTO inbox.subscription (digest, url, events, secret_label, state, at) VALUES ($1, $2, $3, $4, 0, $5)`,
-          [next.digest, next.url, JSON.stringify(next.events), next.secretLabel, next.at],
-        )
-        const begun = await newest(trx)
-        if (begun !== null) await note(trx, 'subscription.begin', { subscription: begun.id, replaces }, by)
-        return begun
-      }),
-    endSubscription: (id, { state, answer }, by) =>
-      db.exclusively(async (trx) => {
-        const ended = await trx.query(
-          `UPDATE inbox.subscription SET state = $1, answer = $2 WHERE id = $3 AND state = 0 RETURNING id`,
-          [subscriptionStates.indexOf(state), answer, id],
-        )
-        if (ended.length > 0) await note(trx, 'subscription.register', { subscription: id, state }, by)
-      }),
-  }
-}
-
-/** The newest registration that has not failed. */
-async function newest(rows: Rows): Promise<Subscription | null> {
-  const [row] = await rows.query<SubscriptionRow>(
-    `SELECT id, digest, url, events, secret_label AS "secretLabel", state, at, answer FROM inbox.subscription
-     WHERE state < 2 ORDER BY id DESC LIMIT 1`,
-  )
-  return toSubscription(row)
 }
 
 /** Fetched public keys, shared by all replicas. */

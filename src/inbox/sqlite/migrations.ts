@@ -134,7 +134,7 @@ const initial: Up = [
   `CREATE TABLE meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID`,
 ]
 
-/** Registrations with the upstream. `state` is an index into `subscriptionStates` of the port, `events` is JSON. */
+/** Registrations of the receiver by earlier programs. No longer read. */
 const subscription: Up = [
   `CREATE TABLE subscription (
      id INTEGER PRIMARY KEY,

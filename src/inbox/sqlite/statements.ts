@@ -4,7 +4,7 @@ import type { Span } from '../../base/retry-schedule.ts'
 import type { Gap } from '../gap-watch.ts'
 import { minReadyRuns, type RunningReplay } from '../jobs.ts'
 import type { LeaseRow } from '../lease-row.ts'
-import type { Lease, SourceKey, StateEntry, StoredEvent, SubscriptionRow } from '../port.ts'
+import type { Lease, SourceKey, StateEntry, StoredEvent } from '../port.ts'
 import type { ReplayRow as StoredReplay, ScannedEvent } from '../replays.ts'
 import { isClaimable, isDeadLetter, isOpen, replayState, runState as state } from '../run-sql.ts'
 import type { ProgressRow } from '../status.ts'
@@ -330,16 +330,8 @@ const gaps = {
   ),
 }
 
-/** Registrations with the upstream (state 0: begun, 1: registered, 2: failed), the audit, and single values by name. */
+/** The audit, fetched keys of sources, and single values by name. */
 const records = {
-  newestSubscription: read<SubscriptionRow>(
-    `SELECT id, digest, url, events, secret_label AS secretLabel, state, at, answer FROM subscription
-     WHERE state < 2 ORDER BY id DESC LIMIT 1`,
-  ),
-  insertSubscription: write(
-    `INSERT INTO subscription (digest, url, events, secret_label, state, at) VALUES (?, ?, ?, ?, 0, ?)`,
-  ),
-  endSubscription: write(`UPDATE subscription SET state = ?, answer = ? WHERE id = ? AND state = 0`),
   sourceKeys: read<SourceKey>(`SELECT id, spki FROM source_key WHERE source = ?`),
   deleteSourceKeys: write(`DELETE FROM source_key WHERE source = ?`),
   insertSourceKey: write(`INSERT INTO source_key (source, id, spki) VALUES (?, ?, ?)`),

@@ -14,11 +14,6 @@ import {
   type StateEntry,
   type StateQuery,
   type SourceKey,
-  subscriptionStates,
-  type NewSubscription,
-  type Subscription,
-  type SubscriptionEnd,
-  toSubscription,
   sourceOf,
   uidOf,
 } from '../port.ts'
@@ -261,7 +256,6 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
     replays,
     pruning,
     gaps,
-    subscriptions: createSubscriptions(sql),
     sourceKeys: (source: string): readonly SourceKey[] => sql.sourceKeys.all(source),
     storeSourceKeys(source: string, keys: readonly SourceKey[]): void {
       sql.deleteSourceKeys.run(source)
@@ -333,22 +327,6 @@ function createHeaderSets(sql: Pick<Statements, 'headerSets' | 'insertHeaderSet'
       undo.note(() => ids.delete(headers))
       return id
     },
-  }
-}
-
-/** Registrations with the upstream. Call every method inside a transaction. */
-function createSubscriptions(sql: Statements) {
-  const newest = () => toSubscription(sql.newestSubscription.get())
-  return {
-    newest,
-    begin(next: NewSubscription, replaces: number | null): Subscription | null {
-      if ((newest()?.id ?? null) !== replaces) return null
-      sql.insertSubscription.run(next.digest, next.url, JSON.stringify(next.events), next.secretLabel, next.at)
-      return newest()
-    },
-    /** Returns false if the registration had ended or never existed. */
-    end: (id: number, { state, answer }: SubscriptionEnd): boolean =>
-      sql.endSubscription.run(subscriptionStates.indexOf(state), answer, id).changes === 1,
   }
 }
 

@@ -104,20 +104,7 @@ export function createWriteSide(open: OpenStore, { onJobError, ...options }: Wri
         if (missingSeqs > 0 || gaps > 0) store.note('gaps.acknowledge', { ...acknowledged }, by)
         return acknowledged
       }),
-    beginSubscription: (next, replaces, by) =>
-      writer.run((store) => {
-        const begun = store.subscriptions.begin(next, replaces)
-        if (begun !== null) store.note('subscription.begin', { subscription: begun.id, replaces }, by)
-        return begun
-      }),
-    endSubscription: (id, result, by) =>
-      writer.run((store) => {
-        if (store.subscriptions.end(id, result)) {
-          store.note('subscription.register', { subscription: id, state: result.state }, by)
-        }
-      }),
     sourceKeys: async (source) => writer.read((store) => store.sourceKeys(source)),
     storeSourceKeys: (source, keys) => writer.run((store) => store.storeSourceKeys(source, keys)),
-    subscription: async () => writer.read((store) => store.subscriptions.newest()),
   } satisfies Omit<Inbox, keyof Views | 'onFailure'> & Record<string, unknown>
 }

@@ -5,13 +5,11 @@ import { Empty, Loaded } from '../../ui/states.tsx'
 import { Status, type Tone } from '../../ui/status.tsx'
 import { DataTable, type Column, codeColumn, textColumn, timeColumn } from '../../ui/table.tsx'
 import { shortText } from '../../ui/text.tsx'
-import { Time } from '../../ui/values.tsx'
 import type { HealthJson, SilenceJson } from '../../../admin/health.ts'
-import { Command } from '../overview/first-run.tsx'
 import { Downtime } from './downtime.tsx'
 import { ReconcilePanel } from './reconcile.tsx'
 
-/** Answers as the sender counts them, silent types, downtime, reconcile and registration. */
+/** Answers as the sender counts them, silent types, downtime and reconcile. */
 export function DeliveryHealth() {
   const query = useGet<HealthJson>('/health', { pollMs: 15_000 })
   return (
@@ -22,7 +20,6 @@ export function DeliveryHealth() {
           <Silences silences={health.silences} />
           <Downtime gaps={health.gaps} missing={health.missing_sequence_numbers} />
           <ReconcilePanel latest={health.reconcile} isConfigured={health.reconcile_configured} gaps={health.gaps} />
-          <Registration subscription={health.subscription} />
         </>
       )}
     </Loaded>
@@ -123,41 +120,6 @@ function Silences({ silences }: { readonly silences: readonly SilenceJson[] }) {
           rows={silences}
           rowKey={({ type, network }) => JSON.stringify([type, network])}
         />
-      )}
-    </Panel>
-  )
-}
-
-const registrationTones: Readonly<Record<string, Tone>> = { registered: 'good', begun: 'warning', failed: 'bad' }
-
-function Registration({ subscription }: Pick<HealthJson, 'subscription'>) {
-  if (subscription === null)
-    return (
-      <Panel title="Registration">
-        <Empty title="Nothing registered from here">
-          A webhook created in the sender’s dashboard is not shown. To register one:
-          <Command line={'onchain-inbox subscribe --url https://inbox.example.com/webhooks --events "*"'} />
-        </Empty>
-      </Panel>
-    )
-  const { state, url, events, secret_label: label, at, answer } = subscription
-  return (
-    <Panel title="Registration">
-      <Facts
-        facts={{
-          State: <Status tone={registrationTones[state] ?? 'neutral'}>{state}</Status>,
-          URL: url,
-          Events: events.join(', '),
-          Secret: label,
-          Since: <Time at={at} />,
-          Response: answer,
-        }}
-      />
-      {state === 'begun' && (
-        <div>
-          The result is unknown. If the sender’s dashboard lists the webhook, confirm it:
-          <Command line="onchain-inbox subscribe --confirm" />
-        </div>
       )}
     </Panel>
   )

@@ -6,7 +6,7 @@ import { Copy } from '../../ui/values.tsx'
 import type { SettingsJson } from '../../../admin/health.ts'
 
 /** A command for a terminal, with a copy button. */
-export function Command({ line }: { readonly line: string }) {
+function Command({ line }: { readonly line: string }) {
   return (
     <div className="ui-block ui-id">
       <code>{line}</code>
@@ -23,7 +23,7 @@ export function FirstRun({ rejects }: { readonly rejects: number }) {
       <p>Send a test event, signed with your secret:</p>
       <Command line={`onchain-inbox trigger wallet.large_trade --url ${url} --secret env:WEBHOOK_SECRET`} />
       <p>Register a public address with the sender:</p>
-      <Command line={'onchain-inbox subscribe --url https://inbox.example.com/webhooks --events "*"'} />
+      <Command line={'onchain-inbox webhooks create --url https://inbox.example.com/webhooks --events "*"'} />
       <p>
         Nothing arrives?{' '}
         {rejects > 0 ? (
