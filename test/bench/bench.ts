@@ -5,6 +5,7 @@ import { parseArgs } from 'node:util'
 import * as contenders from './contenders.ts'
 import { fillStore } from './fill.ts'
 import { benchCluster, renderClusterText } from './postgres/cluster.ts'
+import { measurePeers, renderPeers } from './peers.ts'
 import { measureRest, renderRest } from './memory.ts'
 import { race, ratioOf, type Measured, type Runner } from './race.ts'
 import { renderJson, renderText, type Goal } from './report.ts'
@@ -36,6 +37,8 @@ const { values } = parseArgs({
     postgres: { type: 'boolean', default: false },
     /** Measures how many deliveries per second the emulator sends. */
     emulator: { type: 'boolean', default: false },
+    /** Measures what people would write instead. */
+    peers: { type: 'boolean', default: false },
     /** Measures the memory of `serve` at rest after this many seconds. */
     rest: { type: 'string' },
     help: { type: 'boolean', default: false },
@@ -48,6 +51,7 @@ const usage = `npm run bench -- [--events 100000] [--rounds 3] [--connections 64
                  [--backlog 1000000]   also measure a start with this many pending runs
                  [--replay 1000000]    also measure a replay of this many events, and its memory
                  [--postgres]          measure one to three replicas on PostgreSQL instead; needs pgbench
+                 [--peers]             measure what people would write instead: SQLite, pg-boss, Graphile Worker, BullMQ
                  [--emulator]          measure how many deliveries the emulator sends instead
                  [--rest 240]          measure start and memory without deliveries, after this many seconds, instead`
 
@@ -108,8 +112,7 @@ async function main(): Promise<void> {
   let results: Measured[]
   try {
     await startAll(runners)
-    const options = { events: Number(values.events), rounds: Number(values.rounds) }
-    results = await race(runners, { ...options, connections: Number(values.connections) })
+    results = await race(runners, size)
   } finally {
     for (const { server } of runners) await server.stop()
   }
@@ -120,18 +123,26 @@ async function main(): Promise<void> {
   const replay = values.replay === undefined ? undefined : await measureReplay(work, Number(values.replay))
   const goals = findGoals(results, replay)
   const schemes = await measureSchemes()
-  const all = { events: Number(values.events), ceiling, results, goals, start, replay, schemes }
+  const all = { events: size.events, ceiling, results, goals, start, replay, schemes }
   process.stdout.write(`${values.json ? renderJson(all) : renderText(all)}\n`)
 }
 
+const size = {
+  events: Number(values.events),
+  rounds: Number(values.rounds),
+  connections: Number(values.connections),
+}
+
 async function mainOfCluster(): Promise<void> {
-  const [events, rounds, connections] = [values.events, values.rounds, values.connections].map(Number) as [
-    number,
-    number,
-    number,
-  ]
-  const results = await benchCluster({ events, rounds, connections, work, say: report })
-  process.stdout.write(`${values.json ? JSON.stringify({ events, results }) : renderClusterText(results)}\n`)
+  const results = await benchCluster({ ...size, work, say: report })
+  process.stdout.write(
+    `${values.json ? JSON.stringify({ events: size.events, results }) : renderClusterText(results)}\n`,
+  )
+}
+
+async function mainOfPeers(): Promise<void> {
+  const results = await measurePeers(work, size, report)
+  process.stdout.write(`${values.json ? JSON.stringify(results) : renderPeers(results)}\n`)
 }
 
 async function mainOfEmulator(): Promise<void> {
@@ -147,6 +158,7 @@ async function mainOfRest(seconds: number): Promise<void> {
 function run(): Promise<void> {
   if (values.rest !== undefined) return mainOfRest(Number(values.rest))
   if (values.emulator) return mainOfEmulator()
+  if (values.peers) return mainOfPeers()
   return values.postgres ? mainOfCluster() : main()
 }
 

@@ -27,7 +27,7 @@ export interface LoadResult {
 }
 
 /** Signs a delivery with 400 to 600 bytes of body. */
-function toDelivery(options: DeliveryLoad, index: number): Buffer {
+export function toDelivery(options: DeliveryLoad, index: number): { readonly id: string; readonly request: Buffer } {
   const number = String(index).padStart(10, '0')
   const id = `evt_${options.idPrefix}${number}`
   const wallet = `0x${createHmac('sha256', 'wallet')
@@ -50,9 +50,10 @@ function toDelivery(options: DeliveryLoad, index: number): Buffer {
     },
   })
   const signature = createHmac('sha256', options.secret).update(body).digest('hex')
-  return Buffer.from(
+  const request = Buffer.from(
     `POST ${options.path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nX-Service-Signature: ${signature}\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
   )
+  return { id, request }
 }
 
 /**
@@ -60,7 +61,7 @@ function toDelivery(options: DeliveryLoad, index: number): Buffer {
  * the generator takes as little of the machine as it can.
  */
 async function run(options: DeliveryLoad): Promise<LoadResult> {
-  const requests = Array.from({ length: options.events }, (_, index) => toDelivery(options, index))
+  const requests = Array.from({ length: options.events }, (_, index) => toDelivery(options, index).request)
   const { ports, connections } = options
   const sockets = await Promise.all(Array.from({ length: connections }, (_, n) => open(ports[n % ports.length] ?? 0)))
   const histogram = createHistogram()

@@ -71,11 +71,19 @@ export interface ServerProcess {
   /** Processor time since the start, in seconds. */
   cpuSeconds(): number
   stop(): Promise<void>
+  /** kill -9 */
+  kill(): Promise<void>
 }
 
-export interface ProductProcess extends ServerProcess {
-  /** Number of runs that are not final. */
+/** A receiver that handles what it stores. */
+export interface Peer extends ServerProcess {
+  /** Number of stored events or runs that are not handled. */
   openRuns(): Promise<number>
+  /** Ids of stored events that are not handled. */
+  openIds(): Promise<readonly string[]>
+}
+
+export interface ProductProcess extends Peer {
   /** Pauses or resumes all handlers. */
   pause(isPaused: boolean): Promise<void>
   /** Replays all events for one handler; returns the id of the replay. */
@@ -87,10 +95,35 @@ export interface ProductProcess extends ServerProcess {
   replay(id: number): Promise<{ readonly state: string; readonly runs: number; readonly open_runs: number }>
 }
 
-export async function startCeiling(): Promise<ServerProcess> {
+export const startCeiling = (): Promise<ServerProcess> => startFork(new URL('./ceiling.ts', import.meta.url))
+
+/** Starts a script of `peers/`. `at`: its store. `effects`: a file where its handler notes each event. */
+export async function startPeer(
+  script: string,
+  { at, handles, effects }: { readonly at: string; readonly handles: boolean; readonly effects?: string | undefined },
+): Promise<Peer> {
+  const env = {
+    BENCH_STORE: at,
+    BENCH_HANDLES: String(handles),
+    ...(effects !== undefined && { BENCH_EFFECTS: effects }),
+  }
+  const server = await startFork(script, env)
+  const get = async (path: string) => (await fetch(`http://127.0.0.1:${server.port}${path}`)).json()
+  return {
+    ...server,
+    openRuns: () => get('/open') as Promise<number>,
+    openIds: () => get('/open-ids') as Promise<readonly string[]>,
+  }
+}
+
+async function startFork(script: string | URL, env: Readonly<Record<string, string>> = {}): Promise<ServerProcess> {
   const startedAt = performance.now()
-  const child = fork(new URL('./ceiling.ts', import.meta.url), { env: { ...process.env, BENCH_SECRET: benchSecret } })
-  const [{ port }] = (await once(child, 'message')) as [{ port: number }]
+  const child = fork(script, { env: { ...process.env, BENCH_SECRET: benchSecret, ...env } })
+  const failed = once(child, 'exit').then(() =>
+    Promise.reject(new Error(`${String(script)} ended: see its output above`)),
+  )
+  const [{ port }] = (await Promise.race([once(child, 'message'), failed])) as [{ port: number }]
+  failed.catch(() => {})
   return describe(child, port, performance.now() - startedAt)
 }
 
@@ -137,6 +170,12 @@ function createAdminCalls(adminUrl: string): Omit<ProductProcess, keyof ServerPr
       const open = ['waiting', 'ready', 'suspect', 'running']
       return data.reduce((sum, handler) => sum + open.reduce((part, state) => part + (handler[state] ?? 0), 0), 0)
     },
+    async openIds() {
+      const { data } = await call<{ data: readonly { id: string; status: string }[] }>(
+        '/events?limit=200&status=pending',
+      )
+      return data.map(({ id }) => id)
+    },
     pause: async (isPaused) => void (await call(isPaused ? '/pause' : '/resume', {})),
     async get(path) {
       await (await fetch(`${adminUrl}${path}`, { headers: { authorization: `Bearer ${adminToken}` } })).arrayBuffer()
@@ -148,6 +187,11 @@ function createAdminCalls(adminUrl: string): Omit<ProductProcess, keyof ServerPr
 }
 
 function describe(child: ChildProcess, port: number, startMs: number): ServerProcess {
+  async function end(signal: NodeJS.Signals): Promise<void> {
+    const exited = once(child, 'exit')
+    child.kill(signal)
+    await exited
+  }
   return {
     port,
     startMs,
@@ -157,11 +201,8 @@ function describe(child: ChildProcess, port: number, startMs: number): ServerPro
       const fields = readFileSync(`/proc/${child.pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
       return (Number(fields[11]) + Number(fields[12])) / 100
     },
-    async stop() {
-      const exited = once(child, 'exit')
-      child.kill('SIGTERM')
-      await exited
-    },
+    stop: () => end('SIGTERM'),
+    kill: () => end('SIGKILL'),
   }
 }
 
