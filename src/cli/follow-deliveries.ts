@@ -9,8 +9,6 @@ export interface FollowOptions<T> {
   readonly items: readonly T[]
   readonly deliveriesOf: (item: T) => Promise<readonly ShownDelivery[]>
   readonly timeoutMs: number
-  /** True if a delivery is final. Default: its state is not pending. */
-  readonly isSettled?: (delivery: ShownDelivery) => boolean
   /** Called once per item: when all its deliveries are settled, or at the timeout. */
   readonly onEnd: (item: T, deliveries: readonly ShownDelivery[]) => void
 }
@@ -20,7 +18,7 @@ const concurrency = 8
 
 /** Polls deliveries until all are settled or the time is up. An item without deliveries is settled. */
 export async function followDeliveries<T>(options: FollowOptions<T>): Promise<void> {
-  const { items, deliveriesOf, timeoutMs, onEnd, isSettled = ({ state }) => state !== 'pending' } = options
+  const { items, deliveriesOf, timeoutMs, onEnd } = options
   const deadline = performance.now() + timeoutMs
   using progress = createProgress()
   for (let unsettled = items; unsettled.length > 0;) {
@@ -30,7 +28,7 @@ export async function followDeliveries<T>(options: FollowOptions<T>): Promise<vo
     progress.end()
     unsettled = []
     for (const { item, deliveries } of current) {
-      if (isTimeUp || deliveries.every(isSettled)) onEnd(item, deliveries)
+      if (isTimeUp || deliveries.every(({ state }) => state !== 'pending')) onEnd(item, deliveries)
       else unsettled = [...unsettled, item]
     }
     if (unsettled.length === 0) return
