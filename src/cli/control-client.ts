@@ -44,15 +44,12 @@ export async function openControl(options: ControlOptions) {
     /** Newest first, like all lists. */
     events: (type: string, limit: number) => get<readonly WorldEvent[]>('events', { type, order: 'newest', limit }),
     deliveriesOf: (event: string) => get<readonly ShownDelivery[]>('deliveries', { event, limit: 1_000 }),
-    delivery: async (id: string) => get<ShownDelivery>(`deliveries/${segment(id)}`),
     replay: async (id: string) => post<ShownDelivery>(`deliveries/${segment(id)}/replay`),
     /** Replays up to 10,000 matches. More need another call. */
     replayAll: (request: ReplayRequest) =>
       post<{ readonly matched: number; readonly replayed: number }>('deliveries/replay', request),
     setWebhookSecret: async (id: string, secret: string) =>
       post<{ readonly webhookId: string; readonly url: string }>(`webhooks/${segment(id)}`, { secret }, 'PATCH'),
-    /** Draws a new secret for the alerts of an account; default: the first account. */
-    drawAlertSecret: (account?: string) => post<{ readonly alertSecret: string }>('alert-secret', { account }),
     /** Opens the live stream of Server-Sent Events. */
     stream: (types: readonly string[], signal: AbortSignal) => open(`stream?types=${types.join(',')}`, { signal }),
   }

@@ -147,14 +147,11 @@ async function triggerEvents(client: ControlClient, type: EventType, options: Tr
   const startedAt = performance.now()
   await findListings(client, type, events, timeout)
   const counts = { acknowledged: 0, notAcknowledged: 0, notSent: 0, notReported: 0 }
-  await followDeliveries({
-    items: events,
-    deliveriesOf: async ({ eventId }) => (eventId === null ? [] : client.deliveriesOf(eventId)),
-    timeoutMs: Math.max(0, timeout * 1_000 - (performance.now() - startedAt)),
-    onEnd({ eventId }, deliveries) {
-      for (const delivery of deliveries) printDelivery(delivery, options)
-      counts[eventId === null ? 'notReported' : verdictOf(deliveries)]++
-    },
+  const eventIds = events.map(({ eventId }) => eventId)
+  const timeoutMs = Math.max(0, timeout * 1_000 - (performance.now() - startedAt))
+  await followDeliveries(client, eventIds, timeoutMs, (eventId, deliveries) => {
+    for (const delivery of deliveries) printDelivery(delivery, options)
+    counts[eventId === null ? 'notReported' : verdictOf(deliveries)]++
   })
   const following = rate === undefined ? 0 : count - 1
   printResult({ msg: 'finished', events: count, ...counts, following }, options, (result) => {
