@@ -50,7 +50,7 @@ import { establishedNames } from './names.ts'
 export interface World {
   /** Present world time: all tasks due up to it have run. */
   now(): number
-  /** Number of log entries. Data seen at `seq` can be read again as of it. */
+  /** Number of changes. Data seen at `seq` can be read again as of it. */
   seq(): number
   /** When the next task is due; null if none. */
   nextAt(): number | null
@@ -225,7 +225,6 @@ function emptyState(startAt: number, activity: number): WorldState {
     agenda: [],
     alerts: [],
     rules: { ...defaultRules },
-    log: [],
     events: [],
     streams: { stories: newStream('stories'), names: newStream('names'), acts: newStream('acts') },
   }
