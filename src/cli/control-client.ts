@@ -13,22 +13,17 @@ import { withExamples, withOutputOptions, type OutputOptions } from './output.ts
 import { readSecretArgument } from './secret-argument.ts'
 import { createServerCalls, type ServerKind } from './server-call.ts'
 
-export interface ControlAccess {
-  /** URL of an emulator, for example http://127.0.0.1:8090. Its path is ignored. */
-  readonly url: string
-  readonly token: string
-}
-
-export type ControlClient = ReturnType<typeof createControlClient>
+export type ControlClient = Awaited<ReturnType<typeof openControl>>
 
 /**
- * A client of the control routes of a running emulator. Calls throw the emulator's error as an InboxError, or
+ * A client of the control routes of the emulator of the options. Calls throw the emulator's error as an InboxError, or
  * `emulator_unreachable` if nothing answers. Times are ISO strings of world time.
  *
- * @throws InboxError `usage` for an invalid URL
+ * @throws InboxError `usage` for an invalid URL or a missing token
  */
-export function createControlClient({ url, token }: ControlAccess) {
-  const origin = emulatorOrigin(url)
+export async function openControl(options: ControlOptions) {
+  const origin = emulatorOrigin(options.emulator ?? defaultUrl)
+  const token = await readToken(origin, options)
   const { send, open, otherServer } = createServerCalls(emulatorServer, new URL('/_emulator/', origin), token)
 
   async function get<T>(path: string, query: object = {}, method = 'GET', body?: object): Promise<T> {
@@ -49,15 +44,12 @@ export function createControlClient({ url, token }: ControlAccess) {
     /** Newest first, like all lists. */
     events: (type: string, limit: number) => get<readonly WorldEvent[]>('events', { type, order: 'newest', limit }),
     deliveriesOf: (event: string) => get<readonly ShownDelivery[]>('deliveries', { event, limit: 1_000 }),
-    delivery: async (id: string) => get<ShownDelivery>(`deliveries/${segment(id)}`),
     replay: async (id: string) => post<ShownDelivery>(`deliveries/${segment(id)}/replay`),
     /** Replays up to 10,000 matches. More need another call. */
     replayAll: (request: ReplayRequest) =>
       post<{ readonly matched: number; readonly replayed: number }>('deliveries/replay', request),
     setWebhookSecret: async (id: string, secret: string) =>
       post<{ readonly webhookId: string; readonly url: string }>(`webhooks/${segment(id)}`, { secret }, 'PATCH'),
-    /** Draws a new secret for the alerts of an account; default: the first account. */
-    drawAlertSecret: (account?: string) => post<{ readonly alertSecret: string }>('alert-secret', { account }),
     /** Opens the live stream of Server-Sent Events. */
     stream: (types: readonly string[], signal: AbortSignal) => open(`stream?types=${types.join(',')}`, { signal }),
   }
@@ -112,12 +104,6 @@ export function withControlOptions(command: Command): Command {
       '--token <token>',
       'its control token: @file, - for standard input, or env:NAME (default: EMULATOR_CONTROL_TOKEN, then the demo token)',
     )
-}
-
-/** A client of the emulator of the options. Throws `usage` for an invalid URL or a missing token. */
-export async function openControl(options: ControlOptions): Promise<ControlClient> {
-  const url = emulatorOrigin(options.emulator ?? defaultUrl)
-  return createControlClient({ url, token: await readToken(url, options) })
 }
 
 async function readToken(url: string, { token }: ControlOptions): Promise<string> {

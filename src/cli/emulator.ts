@@ -221,8 +221,6 @@ function difference(before: Counts, after: Counts) {
 }
 
 interface SecretOptions extends ControlOptions {
-  readonly alerts?: boolean
-  readonly account?: string
   readonly set?: string
 }
 
@@ -230,31 +228,16 @@ interface SecretOptions extends ControlOptions {
 function addEmulatorSecretCommand(emulator: Command): void {
   const secret = emulator
     .command('secret')
-    .description('Change the secret of a webhook, or of the alerts of an account')
-    .argument('[webhook]', 'id of a webhook: `wh_…`')
-    .option('--alerts', 'the secret of alerts')
-    .option('--account <name>', 'id or name of the account with the alerts (default: the first)')
-    .addOption(
-      new Option(
-        '--set <secret>',
-        'the new secret: @file, - for standard input, or env:NAME (default: a random one)',
-      ).conflicts(['alerts']),
-    )
-  const examples = ['emulator secret wh_3k9x', 'emulator secret wh_3k9x --set @secret.txt', 'emulator secret --alerts']
+    .description('Change the secret of a webhook')
+    .argument('<webhook>', 'id of a webhook: `wh_…`')
+    .option('--set <secret>', 'the new secret: @file, - for standard input, or env:NAME (default: a random one)')
+  const examples = ['emulator secret wh_3k9x', 'emulator secret wh_3k9x --set @secret.txt']
   asControlCommand(secret, examples, 'A random secret is printed only once.').action(
-    async (webhook: string | undefined, options: SecretOptions) => {
+    async (webhook: string, options: SecretOptions) => {
       await withControl(options, async (client) => {
-        const { alerts = false, account, set } = options
-        if (alerts === (webhook !== undefined)) {
-          throw new InboxError('usage', 'expected either the id of a webhook, or --alerts')
-        }
-        if (account !== undefined && !alerts) throw new InboxError('usage', '--account goes with --alerts')
-        if (webhook === undefined) {
-          const { alertSecret } = await client.drawAlertSecret(account)
-          printResult({ msg: 'secret', alertSecret }, options, () => `${alertSecret}  (of the alerts; shown once)`)
-          return
-        }
-        const value = set === undefined ? drawSecret('whsec', randomBytes) : await readSecretOption(set, options)
+        const { set } = options
+        const value =
+          set === undefined ? drawSecret('whsec', randomBytes) : await readSecretArgument(set, { url: client.origin })
         const { webhookId, url } = await client.setWebhookSecret(webhook, value)
         const shown = set === undefined ? { secret: value } : {}
         printResult({ msg: 'secret', webhookId, url, ...shown }, options, () =>
@@ -265,12 +248,4 @@ function addEmulatorSecretCommand(emulator: Command): void {
       })
     },
   )
-}
-
-/** Secret and control token can't both come from standard input. */
-function readSecretOption(argument: string, { emulator, token }: SecretOptions): Promise<string> {
-  if (argument === '-' && token === '-') {
-    throw new InboxError('usage', 'only one of --set and --token can come from standard input')
-  }
-  return readSecretArgument(argument, { url: emulator ?? 'http://127.0.0.1' })
 }

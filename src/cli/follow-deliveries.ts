@@ -2,39 +2,40 @@ import PQueue from 'p-queue'
 import { setTimeout as wait } from 'node:timers/promises'
 import { safeText } from '../base/log.ts'
 import type { ShownDelivery, ShownReport } from '../emulator/control/deliveries.ts'
+import type { ControlClient } from './control-client.ts'
 import { printResult, type OutputOptions, createProgress } from './output.ts'
 import type { PlainEvent } from '../emulator/emulator.ts'
-
-export interface FollowOptions<T> {
-  readonly items: readonly T[]
-  readonly deliveriesOf: (item: T) => Promise<readonly ShownDelivery[]>
-  readonly timeoutMs: number
-  /** True if a delivery is final. Default: its state is not pending. */
-  readonly isSettled?: (delivery: ShownDelivery) => boolean
-  /** Called once per item: when all its deliveries are settled, or at the timeout. */
-  readonly onEnd: (item: T, deliveries: readonly ShownDelivery[]) => void
-}
 
 const pollMs = 200
 const concurrency = 8
 
-/** Polls deliveries until all are settled or the time is up. An item without deliveries is settled. */
-export async function followDeliveries<T>(options: FollowOptions<T>): Promise<void> {
-  const { items, deliveriesOf, timeoutMs, onEnd, isSettled = ({ state }) => state !== 'pending' } = options
+/**
+ * Polls the deliveries of events. Calls `onEnd` once per event: when all its deliveries are settled, or at the timeout.
+ * An id is null if the event hasn't arisen.
+ */
+export async function followDeliveries(
+  { deliveriesOf }: Pick<ControlClient, 'deliveriesOf'>,
+  eventIds: readonly (string | null)[],
+  timeoutMs: number,
+  onEnd: (eventId: string | null, deliveries: readonly ShownDelivery[]) => void,
+): Promise<void> {
   const deadline = performance.now() + timeoutMs
   using progress = createProgress()
-  for (let unsettled = items; unsettled.length > 0;) {
-    const reads = unsettled.map((item) => async () => ({ item, deliveries: await deliveriesOf(item) }))
+  for (let unsettled = eventIds; unsettled.length > 0;) {
+    const reads = unsettled.map((eventId) => async () => ({
+      eventId,
+      deliveries: eventId === null ? [] : await deliveriesOf(eventId),
+    }))
     const current = await new PQueue({ concurrency }).addAll(reads)
     const isTimeUp = performance.now() >= deadline
     progress.end()
     unsettled = []
-    for (const { item, deliveries } of current) {
-      if (isTimeUp || deliveries.every(isSettled)) onEnd(item, deliveries)
-      else unsettled = [...unsettled, item]
+    for (const { eventId, deliveries } of current) {
+      if (isTimeUp || deliveries.every(({ state }) => state !== 'pending')) onEnd(eventId, deliveries)
+      else unsettled = [...unsettled, eventId]
     }
     if (unsettled.length === 0) return
-    progress.show(1 - unsettled.length / items.length, `${unsettled.length} not yet settled`)
+    progress.show(1 - unsettled.length / eventIds.length, `${unsettled.length} not yet settled`)
     await wait(Math.min(pollMs, Math.max(0, deadline - performance.now())))
   }
 }

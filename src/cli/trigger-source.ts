@@ -14,7 +14,17 @@ export interface TriggerSourceOptions extends OutputOptions, ConfigOption {
   readonly url?: string
 }
 
-const timeoutMs = 10_000
+/** Time for an acknowledgement, as of the service (R115). */
+const timeoutMs = 5_000
+
+interface SignedDelivery {
+  /** For people. */
+  readonly label: string
+  /** For the output as JSON. */
+  readonly about: object
+  readonly headers: Readonly<Record<string, string>>
+  readonly raw: Buffer<ArrayBuffer>
+}
 
 /**
  * Posts signed samples to a source of the running inbox. Returns true if all were acknowledged.
@@ -24,14 +34,29 @@ const timeoutMs = 10_000
 export async function triggerSource(type: string | undefined, options: TriggerSourceOptions): Promise<boolean> {
   const { source, provider, url } = await readSource(options.source, options)
   const body = options.body === undefined ? undefined : await readBytesArgument('--body', options.body)
+  return postEach(options.url ?? url, options, () => {
+    const sample = signSample(source, { provider, type, body, now: systemClock.now() })
+    return { ...sample, label: `${source.name}  ${sample.raw.length} bytes`, about: { source: source.name } }
+  })
+}
+
+/**
+ * Posts `count` deliveries one after another, and prints the answers. Returns true if all were acknowledged.
+ *
+ * @throws InboxError `receiver_unreachable` if nothing answers
+ */
+export async function postEach(
+  url: string,
+  options: OutputOptions & { readonly count: number },
+  createDelivery: () => SignedDelivery,
+): Promise<boolean> {
   let acknowledged = 0
   for (let sent = 0; sent < options.count; sent++) {
-    const now = systemClock.now()
-    const { headers, raw } = signSample(source, { provider, type, body, now })
-    const { status, text } = await post(options.url ?? url, headers, raw)
+    const { label, about, headers, raw } = createDelivery()
+    const { status, text } = await post(url, headers, raw)
     if (status < 300) acknowledged++
-    printResult({ msg: 'delivery', source: source.name, status, answer: text }, options, () =>
-      `${source.name}  ${raw.length} bytes  ${status}  ${safeText(text, 200)}`.trimEnd(),
+    printResult({ msg: 'delivery', ...about, status, answer: text }, options, () =>
+      `${label}  ${status}  ${safeText(text, 200)}`.trimEnd(),
     )
   }
   return acknowledged === options.count
@@ -44,7 +69,7 @@ async function post(url: string, headers: Readonly<Record<string, string>>, body
     return { status: response.status, text: await response.text() }
   } catch (error) {
     const cause = error instanceof Error && error.cause !== undefined ? error.cause : error
-    const advice = 'start the inbox, or set --url'
+    const advice = 'start the receiver, or set another --url'
     throw new InboxError('receiver_unreachable', `no answer from ${safeText(url)} (${messageOf(cause)}): ${advice}`)
   }
 }

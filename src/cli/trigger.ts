@@ -1,24 +1,21 @@
 import { InvalidArgumentError, Option, type Command } from 'commander'
+import { randomBytes } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
 import { eventTypes, type EventType } from '../../schema/index.ts'
 import { systemClock } from '../base/clock.ts'
 import { nearest } from '../base/edit-distance.ts'
-import { pathProblem, valueProblem, type Overrides } from '../emulator/overrides.ts'
+import { pathProblem, toRawEvent, valueProblem, type Overrides } from '../emulator/overrides.ts'
+import { serialize } from '../emulator/serialize.ts'
+import { sign } from '../signature/sign.ts'
 import { InboxError } from '../base/errors.ts'
 import { safeText } from '../base/log.ts'
 import { numberFrom, parseSeconds, wholeNumberFrom } from './arguments.ts'
-import {
-  createControlClient,
-  type ControlClient,
-  openControl,
-  withControlOptions,
-  type ControlOptions,
-} from './control-client.ts'
+import { type ControlClient, openControl, withControlOptions, type ControlOptions } from './control-client.ts'
 import type { ShownDelivery } from '../emulator/control/deliveries.ts'
 import { followDeliveries, printDelivery } from './follow-deliveries.ts'
 import { printResult, withOutputOptions } from './output.ts'
 import { readEndpoint } from './secret-argument.ts'
-import { triggerSource } from './trigger-source.ts'
+import { postEach, triggerSource } from './trigger-source.ts'
 import { host } from './host.ts'
 
 interface TriggerOptions extends ControlOptions {
@@ -34,14 +31,13 @@ interface TriggerOptions extends ControlOptions {
   readonly config?: string
 }
 
-/** History of the world of the private emulator that `--url` starts. */
-const historyMs = 3_600_000
 const maxEvents = 10_000
 
 const examples = `
 Types: ${eventTypes.join(', ')}; with --source, types of that sender
 
-With --set an event is raw: it did not happen in the simulated world. Values are JSON, otherwise text.
+With --set or --url an event is raw: the documented example, which the simulated world doesn't know.
+Values of --set are JSON, otherwise text.
 
 Examples:
   a running emulator delivers an event to its webhooks
@@ -69,6 +65,7 @@ export function addTriggerCommand(program: Command): void {
         'emulator',
         'token',
         'timeout',
+        'rate',
       ]),
     )
     .option('--secret <secret>', 'with --url: the secret that signs: @file, - for standard input, or env:NAME')
@@ -104,30 +101,19 @@ async function triggerRunning(type: string, options: TriggerOptions): Promise<bo
   if (options.secret !== undefined)
     throw new InboxError('usage', '--secret needs --url; a running emulator has its own')
   const client = await openControl(options)
-  return (await triggerEvents(client, known, options, options.timeout)).isAllAcknowledged
+  return triggerEvents(client, known, options)
 }
 
-/** Starts a private emulator with a stopped clock and one webhook, the receiver: each event is posted once. */
+/** Posts raw events to a receiver, without an emulator. */
 async function triggerAlone(type: string, options: TriggerOptions & { readonly url: string }): Promise<boolean> {
   const known = parseType(type)
-  const { url, secret: argument, set = {} } = options
-  const endpoint = await readEndpoint('--url', url, argument)
-  // Slow to load, and not needed for a running emulator.
-  const { createEmulator } = await import('../emulator/emulator.ts')
-  await using emulator = createEmulator({
-    seed: {
-      world: { seed: 'demo', startAt: systemClock.now() - historyMs, history: historyMs, activity: 0 },
-      clock: { mode: 'manual' },
-    },
-    endpoints: [endpoint],
-    listen: { host: '127.0.0.1', port: 0 },
+  const { url, secret } = await readEndpoint('--url', options.url, options.secret)
+  return postEach(url, options, () => {
+    const event = toRawEvent(known, systemClock.now(), randomBytes, options.set ?? {})
+    const raw = serialize(event)
+    const headers = { 'content-type': 'application/json', 'x-service-signature': sign(raw, secret) }
+    return { raw, headers, label: `${type.padEnd(27)}  ${event.id}`, about: { eventId: event.id, type } }
   })
-  await emulator.start()
-  const client = createControlClient({ url: emulator.url ?? '', token: emulator.controlToken })
-  const { isAllAcknowledged, isAnswered } = await triggerEvents(client, known, { ...options, set }, Infinity)
-  if (isAnswered) return isAllAcknowledged
-  const advice = 'start the receiver, or check --url'
-  throw new InboxError('receiver_unreachable', `no answer from ${safeText(url)}: ${advice}`)
 }
 
 const pollMs = 50
@@ -142,9 +128,9 @@ interface Followed {
   readonly token: unknown
 }
 
-/** Triggers events and follows their deliveries for `timeoutS` seconds. */
-async function triggerEvents(client: ControlClient, type: EventType, options: TriggerOptions, timeoutS: number) {
-  const { count, rate, set } = options
+/** Triggers events and follows their deliveries. Returns true if all were acknowledged in time. */
+async function triggerEvents(client: ControlClient, type: EventType, options: TriggerOptions): Promise<boolean> {
+  const { count, rate, set, timeout } = options
   const events: Followed[] = []
   // With a rate, the emulator triggers the others itself as its clock advances.
   const toTrigger = rate === undefined ? count : 1
@@ -157,22 +143,15 @@ async function triggerEvents(client: ControlClient, type: EventType, options: Tr
       printResult({ msg: 'event', eventId, type, isRaw }, options, () => triggeredLine(type, eventId, options))
     }
   }
-  if (timeoutS === 0) return { isAllAcknowledged: true, isAnswered: true }
+  if (timeout === 0) return true
   const startedAt = performance.now()
-  await findListings(client, type, events, timeoutS)
+  await findListings(client, type, events, timeout)
   const counts = { acknowledged: 0, notAcknowledged: 0, notSent: 0, notReported: 0 }
-  let isAnswered = false
-  await followDeliveries({
-    items: events,
-    deliveriesOf: async ({ eventId }) => (eventId === null ? [] : client.deliveriesOf(eventId)),
-    timeoutMs: Math.max(0, timeoutS * 1_000 - (performance.now() - startedAt)),
-    // The private emulator of --url never retries.
-    isSettled: ({ state, attempts }) => state !== 'pending' || (options.url !== undefined && attempts > 0),
-    onEnd({ eventId }, deliveries) {
-      for (const delivery of deliveries) printDelivery(delivery, options)
-      isAnswered ||= deliveries.some(({ lastStatus }) => lastStatus !== null)
-      counts[eventId === null ? 'notReported' : verdictOf(deliveries)]++
-    },
+  const eventIds = events.map(({ eventId }) => eventId)
+  const timeoutMs = Math.max(0, timeout * 1_000 - (performance.now() - startedAt))
+  await followDeliveries(client, eventIds, timeoutMs, (eventId, deliveries) => {
+    for (const delivery of deliveries) printDelivery(delivery, options)
+    counts[eventId === null ? 'notReported' : verdictOf(deliveries)]++
   })
   const following = rate === undefined ? 0 : count - 1
   printResult({ msg: 'finished', events: count, ...counts, following }, options, (result) => {
@@ -184,7 +163,7 @@ async function triggerEvents(client: ControlClient, type: EventType, options: Tr
       ...(following === 0 ? [] : [`${following} follow as the clock advances: see \`emulator tail\``]),
     ].join(', ')
   })
-  return { isAllAcknowledged: counts.acknowledged === toTrigger, isAnswered }
+  return counts.acknowledged === toTrigger
 }
 
 function triggeredLine(type: EventType, eventId: string | null, { set }: TriggerOptions): string {

@@ -1,5 +1,8 @@
+import { eventExamples, type EventType } from '../../schema/events.ts'
 import { InboxError } from '../base/errors.ts'
 import { safeText } from '../base/log.ts'
+import type { RandomBytes } from './random.ts'
+import { toEventId } from './world/addresses.ts'
 
 /** An event with any members in `data`. */
 export interface PlainEvent {
@@ -66,6 +69,16 @@ export function withOverrides(event: PlainEvent, overrides: Overrides): PlainEve
     parent[last] = value
   }
   return changed
+}
+
+/**
+ * Returns the documented example of the type, with a new id, this time and these overrides.
+ *
+ * @throws InboxError `usage` for an invalid override
+ */
+export function toRawEvent(type: EventType, nowMs: number, randomBytes: RandomBytes, set: Overrides): PlainEvent {
+  const id = toEventId(nowMs, 0, Buffer.from(randomBytes(8)))
+  return withOverrides({ ...eventExamples[type], id, created_at: new Date(nowMs).toISOString() }, set)
 }
 
 function problemAt(path: string, problem: string): InboxError {

@@ -67,7 +67,7 @@ function setAlert({ accounts, stream }: PriceAlertsOptions, account: Account, to
 }
 
 /** Larger tokens: networks in turn, largest first within each. */
-export function largerTokens({ views }: Pick<World, 'views'>): readonly Token[] {
+function largerTokens({ views }: Pick<World, 'views'>): readonly Token[] {
   const tokens = views
     .tokens()
     .map((token) => views.token(token))

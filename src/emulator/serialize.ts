@@ -15,7 +15,7 @@ export type SerializerProfile = (typeof serializerProfiles)[number]
 const integerFields = new Set(['previous_risk_score', 'current_risk_score', 'risk_score', 'holder_count'])
 
 /** The exact bytes of an event, identical in all deliveries (R72, R73, R89). Integer fields stay integers. */
-export function serialize(event: object, profile: SerializerProfile = 'spaced'): Buffer {
+export function serialize(event: object, profile: SerializerProfile = 'spaced'): Buffer<ArrayBuffer> {
   if (profile === 'canonical') return Buffer.from(JSON.stringify(event))
   if (profile === 'pretty') return Buffer.from(JSON.stringify(event, null, 2))
   return Buffer.from(toText(event, '', styles[profile]))

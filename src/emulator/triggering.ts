@@ -3,15 +3,14 @@ import type { Clock, Timer } from '../base/clock.ts'
 import { InboxError, messageOf } from '../base/errors.ts'
 import type { Logger } from '../base/log.ts'
 import type { Accounts } from './accounts/accounts.ts'
-import { type Overrides, type PlainEvent, withOverrides } from './overrides.ts'
-import { largerTokens, setAlertToTrigger } from './price-alerts.ts'
+import { type Overrides, type PlainEvent, toRawEvent } from './overrides.ts'
+import { setAlertToTrigger } from './price-alerts.ts'
 import { type RandomBytes, createRandomStream } from './random.ts'
-import { toEventId } from './world/addresses.ts'
 import { WorldRefusal } from './world/port.ts'
 import type { World } from './world/world.ts'
 
 interface TriggeringOptions {
-  readonly world: Pick<World, 'commands' | 'views' | 'onEvent' | 'rehearse'>
+  readonly world: Pick<World, 'commands' | 'views' | 'onEvent'>
   readonly sendRaw: (event: PlainEvent) => void
   readonly accounts: Accounts
   /** The world clock. */
@@ -26,7 +25,7 @@ interface TriggeringOptions {
   readonly log: Logger
 }
 
-/** A triggered event, with the addresses it is about. */
+/** A triggered event, with the addresses it is about unless it is raw. */
 export interface Triggered extends Readonly<Record<string, unknown>> {
   /** Null for a listing: it arises up to five seconds of world time later. */
   readonly eventId: string | null
@@ -46,11 +45,6 @@ export interface TriggerRequest {
 const triggersPerTurn = 20
 /** A type that is nearly always possible. */
 const fallbackType = 'contract.ownership_changed'
-/** A listing arises up to five seconds after its pool. */
-const maxListingWaitMs = 6_000
-/** Different events per request for raw events; more repeat them with other ids. */
-const maxRehearsed = 20
-const alertDistance = 0.02
 
 /** Relative frequency of each type. */
 const weights: Readonly<Record<EventType, number>> = {
@@ -78,7 +72,6 @@ export function createTriggering(options: TriggeringOptions) {
   const streamOf = (name: string) => createRandomStream(seed, name)
   let alertStream = streamOf('triggered-alerts')
   let epoch = 0
-  let rawCount = 0
 
   function trigger(type: EventType): Triggered {
     const { who, event } = orIfRefused(
@@ -92,19 +85,10 @@ export function createTriggering(options: TriggeringOptions) {
     return { ...who, eventId: event?.id ?? null, isRaw: false }
   }
 
-  /** Returns a function that triggers one event per call. Raw events are rehearsed once, and sent in turn. */
-  function prepare(type: EventType, count: number, set: Overrides | undefined): () => Triggered {
-    if (set === undefined) return () => trigger(type)
-    const rehearsed = rehearse(world, type, Math.min(count, maxRehearsed))
-    let next = 0
-    return () => {
-      const { who, event } = rehearsed[next++ % rehearsed.length] as (typeof rehearsed)[number]
-      const now = clock.now()
-      const id = toEventId(now, ++rawCount, Buffer.from(randomBytes(8)))
-      const raw = withOverrides({ ...event, id, created_at: new Date(now).toISOString() }, set)
-      sendRaw(raw)
-      return { ...who, eventId: raw.id, isRaw: true }
-    }
+  function triggerRaw(type: EventType, set: Overrides): Triggered {
+    const event = toRawEvent(type, clock.now(), randomBytes, set)
+    sendRaw(event)
+    return { eventId: event.id, isRaw: true }
   }
 
   /** Calls `trigger` at a rate in world time, `count` times at most. A repeated failure is logged once. */
@@ -149,13 +133,13 @@ export function createTriggering(options: TriggeringOptions) {
     trigger,
     /**
      * Triggers `count` events and yields to the event loop in between. With a rate, returns the first; the others follow.
-     * With `set`, the stories are rehearsed only, and their events are sent with these members and new ids and times.
+     * With `set`, no story runs: the events are the documented example with these members.
      *
      * @throws WorldRefusal, InboxError `usage` for an invalid override, `bad_request` if the world is restored during the call
      */
     async many({ type, count, rate: perSecond, set }: TriggerRequest): Promise<readonly Triggered[]> {
       const startEpoch = epoch
-      const triggerNext = prepare(type, count, set)
+      const triggerNext = () => (set === undefined ? trigger(type) : triggerRaw(type, set))
       const triggered = [triggerNext()]
       if (perSecond !== undefined) {
         startPace(perSecond, 1000 / perSecond, count - 1, triggerNext)
@@ -197,30 +181,11 @@ function orIfRefused<T>(run: () => T, otherwise: (refusal: WorldRefusal) => T): 
   }
 }
 
-/** Triggers events in the world and undoes everything. Throws `WorldRefusal`. */
-function rehearse(real: Pick<World, 'rehearse'>, type: EventType, count: number) {
-  return real.rehearse((world) => {
-    const tokens = largerTokens(world)
-    return Array.from({ length: count }, (_, n) => {
-      const token = tokens[n % tokens.length]
-      if (type === 'token.price_alert' && token !== undefined) {
-        const { address, network, price_usd } = token
-        const threshold = price_usd * (1 + alertDistance)
-        const alert = { alertId: `alrt_rehearsed${n}`, type: 'price_above', network, address, threshold } as const
-        world.commands.apply({ kind: 'add-alert', ...alert })
-      }
-      const { who, event } = triggerIn(world, type, () => world.advanceTo(world.now() + maxListingWaitMs))
-      if (event === null) throw new WorldRefusal(`the story led to no ${type}; retry later`)
-      return { who, event }
-    })
-  })
-}
-
 /**
- * Triggers an event in a world and finds it among the events that arise. A listing arises up to five seconds later:
- * `wait` may let that time pass; otherwise `event` is null. Throws `WorldRefusal`.
+ * Triggers an event in a world and finds it among the events that arise; null for a listing, which arises up to five
+ * seconds later. Throws `WorldRefusal`.
  */
-function triggerIn(world: Pick<World, 'commands' | 'onEvent'>, type: EventType, wait: () => void = () => {}) {
+function triggerIn(world: Pick<World, 'commands' | 'onEvent'>, type: EventType) {
   const arisen: PlainEvent[] = []
   const stop = world.onEvent(({ event }) => {
     if (event.type === type) arisen.push(event)
@@ -230,7 +195,6 @@ function triggerIn(world: Pick<World, 'commands' | 'onEvent'>, type: EventType, 
     const isAbout = ({ data }: PlainEvent) =>
       [who['token'], who['wallet']].every((address) => address === undefined || Object.values(data).includes(address))
     // The last match: a world that lags behind its clock catches up first.
-    if (!arisen.some(isAbout)) wait()
     return { who, event: arisen.findLast(isAbout) ?? null }
   } finally {
     stop()

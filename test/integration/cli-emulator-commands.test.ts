@@ -47,31 +47,29 @@ test('A46 replay sends an undelivered event again, or counts and replays all wit
   await steered.stage.emulator.advance(day / 2)
   status = 200
   const line = 'emulator replay --type contract.ownership_changed --since'
-  const [recent, counted, unconfirmed, unknown] = await Promise.all([
+  const [recent, counted, unknown] = await Promise.all([
     steered.run(`${line} 1h --dry-run --json`),
     steered.run(`${line} 24h --dry-run`),
-    steered.run(`${line} 2026-01-01T00:00:00Z`),
     steered.run('emulator replay dlv_none'),
   ])
   expect(linesOf(recent)).toEqual([{ msg: 'counted', since: '2026-01-01T11:00:00.000Z', matched: 0, replayed: 0 }])
   expect(counted).toEqual({ code: 0, out: '2 deliveries would be replayed\n', errors: '' })
-  expect(unconfirmed).toEqual({
-    code: 1,
-    out: '',
-    errors: 'usage: 2 deliveries would be replayed: add --yes to replay them, or --dry-run to count only\n',
-  })
   expect(unknown).toMatchObject({ code: 1, errors: expect.stringMatching(/^not_found: /) })
 
   const path = '/deliveries?state=undelivered&type=wallet.large_trade'
   const { data } = (await steered.stage.control('GET', path)).json as { data: { deliveryId: string }[] }
-  const single = await steered.run(`emulator replay ${data[0]?.deliveryId} --json`)
-  expect(single).toMatchObject({ code: 0, errors: '' })
-  expect(linesOf(single)).toMatchObject([{ msg: 'delivery', state: 'acknowledged', isReplay: true, attempts: 1 }])
-
   const sent = steered.receiver.requests.length
-  const replayed = await steered.run(`${line} 24h --yes`)
+  const id = data[0]?.deliveryId
+  const single = await steered.run(`emulator replay ${id} --json`)
+  expect(single).toMatchObject({ code: 0, errors: '' })
+  expect(linesOf(single)).toMatchObject([{ msg: 'delivery', eventType: 'wallet.large_trade', isReplay: true }])
+  const misused = await steered.run(`emulator replay ${id} --dry-run`)
+  expect(misused.errors).toMatch(/^usage: expected either the id of a delivery, or --since/)
+  await steered.receiver.received(sent + 1)
+
+  const replayed = await steered.run(`${line} 2026-01-01T00:00:00Z`)
   expect(replayed).toMatchObject({ code: 0, out: '2 deliveries replayed; `emulator tail` shows their attempts\n' })
-  await steered.receiver.received(sent + 2)
+  await steered.receiver.received(sent + 3)
 })
 
 test('R76, A32 secret draws or sets the secret of a webhook, which signs the next attempt', async () => {

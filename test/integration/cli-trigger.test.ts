@@ -46,6 +46,7 @@ test.each<[string, RegExp]>([
   ['wallet.large_trade --url http://127.0.0.1:1/ --emulator http://127.0.0.1:1', /cannot be used with/],
   ['wallet.large_trade --emulator emulator.test:8090 --token env:NONE', /^usage: --emulator must be a URL/],
   ['wallet.large_trade --emulator https://emulator.test', /the control token is missing/],
+  ['wallet.large_trade --url http://127.0.0.1:1/ --rate 2', /cannot be used with/],
   ['wallet.large_trade --url http://127.0.0.1:1/', /--url and --secret go together/],
   // A25.
   ['wallet.large_trade --url http://inbox.test/ --secret env:X', /must be https, or http on this machine/],

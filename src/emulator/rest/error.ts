@@ -144,7 +144,7 @@ export function shownPath(target: string): string {
 }
 
 /** The value at a path; undefined if there is none. */
-export function valueAt(path: readonly PropertyKey[], received: unknown): unknown {
+function valueAt(path: readonly PropertyKey[], received: unknown): unknown {
   return path.reduce<unknown>((parent, key) => memberOf(parent, key), received)
 }
 

@@ -1,11 +1,10 @@
 import { demoCredentials } from '../../base/demo-credentials.ts'
 import { InboxError, messageOf } from '../../base/errors.ts'
-import { expectedBy, valueAt } from '../rest/error.ts'
+import { expectedBy } from '../rest/error.ts'
 import { type Seed, type SeedInput, seedSchema } from './schema.ts'
 import { readFileSync, statSync } from 'node:fs'
 import { type Document, LineCounter, isMap, isNode, isScalar, parseDocument } from 'yaml'
-import { z } from 'zod'
-import { nearest } from '../../base/edit-distance.ts'
+import type { z } from 'zod'
 
 /**
  * Checks a seed.
@@ -13,11 +12,11 @@ import { nearest } from '../../base/edit-distance.ts'
  * @throws InboxError `config_invalid` with every problem and its path, and none of the values
  */
 export function parseSeed(input: SeedInput): Seed {
-  const { seed, problems } = checkSeed(input)
-  if (seed !== undefined) return seed
+  const { data: seed, error } = seedSchema.safeParse(input)
+  if (error === undefined) return seed
   throw invalid(
     'the seed',
-    problems.map(({ text }) => text),
+    problemsOf(error).map(({ text }) => text),
   )
 }
 
@@ -67,9 +66,9 @@ export function parseSeedFile(text: string, file: string): Seed {
   })
   if (mistakes.length > 0) throw invalid(file, mistakes)
 
-  const { seed, problems } = checkSeed(toValue(document, file))
-  if (seed !== undefined) return seed
-  const lines = problems
+  const { data: seed, error } = seedSchema.safeParse(toValue(document, file))
+  if (error === undefined) return seed
+  const lines = problemsOf(error)
     .map(({ path, text: problem }) => ({ line: lineCounter.linePos(offsetOf(document, path)).line, problem }))
     .toSorted((a, b) => a.line - b.line)
     .map(({ line, problem }) => `line ${line}: ${problem}`)
@@ -111,58 +110,12 @@ function offsetOf(document: Document, path: readonly PropertyKey[]): number {
   return 0
 }
 
-/** A problem at one path of a seed; never contains the value. */
-interface SeedProblem {
-  /** Member names and list positions. */
-  readonly path: readonly PropertyKey[]
-  readonly text: string
-}
-
-/** Checks a seed (A34). */
-function checkSeed(input: unknown) {
-  /** Known settings by the path of an object with unknown ones. */
-  const settingsAt = new Map<string, readonly string[]>()
-  const { data: seed, error } = seedSchema.safeParse(input, {
-    error(issue) {
-      if (issue.code === 'unrecognized_keys') settingsAt.set(String(issue.path ?? []), settingsOf(issue.inst))
-      return undefined
-    },
+/** Lists the problems of a seed (A34) without its values. A path consists of member names and list positions. */
+function problemsOf({ issues }: z.ZodError) {
+  return issues.flatMap((issue) => {
+    const isUnknown = issue.code === 'unrecognized_keys'
+    const paths = isUnknown ? issue.keys.map((name) => [...issue.path, name]) : [issue.path]
+    const message = isUnknown ? 'unknown setting; check the spelling' : expectedBy(issue)
+    return paths.map((path) => ({ path, text: `${path.map(String).join('.') || 'seed'}: ${message}` }))
   })
-  const problems = (error?.issues ?? []).flatMap((issue) => {
-    if (issue.code !== 'unrecognized_keys') return [toProblem(issue.path, withKind(issue, input))]
-    const known = settingsAt.get(String(issue.path)) ?? []
-    return issue.keys.map((name) => toProblem([...issue.path, name], unknownSetting(name, known)))
-  })
-  return { seed, problems }
-}
-
-function toProblem(path: readonly PropertyKey[], message: string): SeedProblem {
-  return { path, text: path.length === 0 ? message : `${path.map(String).join('.')}: ${message}` }
-}
-
-function settingsOf(schema: unknown): readonly string[] {
-  if (schema instanceof z.ZodObject) return Object.keys(schema.shape)
-  return schema instanceof z.ZodRecord && schema.keyType instanceof z.ZodEnum ? schema.keyType.options.map(String) : []
-}
-
-function unknownSetting(name: string, known: readonly string[]): string {
-  return `unknown setting${nearest(name, known) || `; expected one of ${known.join(', ')}`}`
-}
-
-/** The expectation and, for a wrong type, the kind of the value. */
-function withKind(issue: z.core.$ZodIssue, seed: unknown): string {
-  const wanted = expectedBy(issue)
-  if (issue.code !== 'invalid_type') return wanted
-  const value = valueAt(issue.path, seed)
-  if (value === undefined) return `it is missing; ${wanted}`
-  if (issue.expected === 'int' && typeof value === 'number') return wanted
-  // YAML parses unquoted addresses as numbers.
-  const isBare = issue.expected === 'string' && (typeof value === 'number' || typeof value === 'boolean')
-  return isBare ? `${wanted}, got a ${typeof value}: put it in quotes` : `${wanted}, got ${kindOf(value)}`
-}
-
-function kindOf(value: unknown): string {
-  if (value === null) return 'nothing'
-  if (Array.isArray(value)) return 'a list'
-  return typeof value === 'object' ? 'an object' : typeof value === 'string' ? 'text' : `a ${typeof value}`
 }

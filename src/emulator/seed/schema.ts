@@ -15,6 +15,8 @@ import { storyNames, thresholdsSchema, worldSettings } from '../world/port.ts'
 
 const name = z.string().trim().min(1).max(100)
 const network = z.enum(networkIds)
+/** YAML parses an EVM address without quotes as a number. */
+const address = z.string('expected an address in quotes')
 /** Characters of a credential: any that fit into a header, without spaces. */
 const credential = z
   .string()
@@ -60,10 +62,10 @@ export const keySchema = z.strictObject({
 const { url, events, secret } = newWebhook.shape
 const { type, threshold, webhook_url: webhookUrl, label } = newAlert.shape
 
-const trackedSchema = z.strictObject({ network, wallet: z.string() }).transform(canonical('wallet'))
+const trackedSchema = z.strictObject({ network, wallet: address }).transform(canonical('wallet'))
 
 /** Members of an alert to create. */
-export const alertShape = { type, address: z.string(), network, threshold, webhookUrl, label }
+export const alertShape = { type, address, network, threshold, webhookUrl, label }
 
 const accountSchema = z.strictObject({
   name,

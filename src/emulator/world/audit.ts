@@ -18,7 +18,6 @@ const weights: Readonly<Record<AuditCheck, number>> = {
   liquidity_removed: 30,
   mint_authority_live: 15,
   freeze_authority_live: 15,
-  transfer_fee: 10,
 }
 
 const baseScore = 5
@@ -56,7 +55,6 @@ export function audit(token: TokenState, facts: AuditFacts): AuditResult {
     liquidity_removed: contract.wasLiquidityRemoved,
     mint_authority_live: isSolana && contract.isMintable,
     freeze_authority_live: isSolana && contract.isPausable,
-    transfer_fee: contract.hasTransferFee,
   }
   const checks = (Object.keys(weights) as AuditCheck[]).filter((check) => present[check])
   const sum = checks.reduce((score, check) => score + weights[check], baseScore)

@@ -5,14 +5,14 @@ import { toEventId } from './addresses.ts'
 import { networkFacts } from './networks.ts'
 import { coinsToMicro, microToCoins } from './numbers.ts'
 import type { Audience, VolumeSpikeEvent, FullWorldOptions, WorldEvent } from './port.ts'
-import type { AlertState, HoldingState, LogKind, Task, TokenState, WalletState, WorldState } from './state.ts'
+import type { AlertState, HoldingState, Task, TokenState, WalletState, WorldState } from './state.ts'
 import { holdingKey, type TradeLog } from './trade-log.ts'
 
 /** Shared state of the world's modules. */
 export interface Core {
   readonly options: FullWorldOptions
   readonly chance: Chance
-  /** Transaction hash of a log entry. */
+  /** Transaction hash of a change. */
   readonly txHash: (network: NetworkId, seq: number) => string
   state: WorldState
   readonly trades: TradeLog
@@ -139,11 +139,9 @@ export function plan(core: Core, task: Plannable, waitMs: number, isPaced = true
   addDue(state.agenda, { ...task, at, priority, order: state.planned++, isPaced } as Task)
 }
 
-/** Appends a log entry; its number identifies a transaction. */
-export function writeLog(core: Core, kind: LogKind, token: number): number {
-  const seq = ++core.state.seq
-  core.state.log.push({ seq, at: core.state.now, kind, token })
-  return seq
+/** Numbers a change of the world; the number identifies its transaction. */
+export function nextSeq(core: Core): number {
+  return ++core.state.seq
 }
 
 /** Events after number `after`, oldest first. */
@@ -158,7 +156,7 @@ type DataOf<T extends AnyType> = Extract<KnownEvent | VolumeSpikeEvent, { readon
 
 const noAlerts: readonly string[] = []
 
-/** Emits an event (R92), caused by a log entry. */
+/** Emits an event (R92), caused by a change. */
 export function emit<T extends AnyType>(
   core: Core,
   type: T,

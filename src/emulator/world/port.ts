@@ -16,7 +16,7 @@ export interface WorldSnapshot {
 export interface WorldEvent {
   /** Number of the event, from 1. */
   readonly seq: number
-  /** Number of the log entry that caused it. */
+  /** Number of the change that caused it. */
   readonly cause: number
   readonly event: KnownEvent | VolumeSpikeEvent
   /** Alerts that fired the event, in the order of creation; there may be several (A42). */

@@ -74,7 +74,7 @@ export function hourlyVolume(core: Core, token: number): HourlyVolume | null {
   }
 }
 
-/** Mark of a token after log entry `seq`; null before its first price. */
+/** Mark of a token after change `seq`; null before its first price. */
 export function markAsOf(core: Core, token: number, seq: number): Mark | null {
   const trade = core.trades.ofToken(token).newestUpTo(seq)
   const { opening } = tokenAt(core, token)

@@ -23,14 +23,13 @@ export type AuditCheck =
   | 'liquidity_removed'
   | 'mint_authority_live'
   | 'freeze_authority_live'
-  | 'transfer_fee'
 
 // The state of the world as plain data. A snapshot is this and the trades, and the data file stores it: field names are
 // part of the file format. Entities refer to each other by list index, which never changes.
 
 export interface WorldState {
   now: number
-  /** Number of log entries, trades included. */
+  /** Number of changes, trades included. */
   seq: number
   /** Number of tasks planned so far. */
   planned: number
@@ -45,8 +44,6 @@ export interface WorldState {
   readonly agenda: Task[]
   readonly alerts: AlertState[]
   readonly rules: Rules
-  /** Log entries other than trades. */
-  readonly log: LogEntry[]
   readonly events: EventRecord[]
   readonly streams: Record<StreamName, Stream>
 }
@@ -77,7 +74,7 @@ export interface TokenState {
   readonly decimals: number
   supply: bigint
   readonly createdAt: number
-  /** Number of the log entry of its creation. */
+  /** Number of the change of its creation. */
   readonly createdSeq: number
   /** Index of the wallet that created it, holds the allocation and owns the liquidity. */
   readonly creator: number
@@ -86,7 +83,7 @@ export interface TokenState {
   pool: (Pool & { readonly address: string; readonly dex: string; readonly feeBps: number }) | null
   curve: Curve | null
   mark: Mark
-  /** Mark of its pool at opening, and the number of that log entry; null while on the bonding curve. */
+  /** Mark of its pool at opening, and the number of that change; null while on the bonding curve. */
   opening: { readonly seq: number; readonly mark: Mark } | null
   /** Fair price: the pool ratio that market makers trade towards, times 1e24. */
   fair: bigint
@@ -127,7 +124,6 @@ export interface ContractState {
   honeypot: HoneypotType | null
   isLiquidityLocked: boolean
   wasLiquidityRemoved: boolean
-  hasTransferFee: boolean
 }
 
 export interface RiskState {
@@ -194,33 +190,12 @@ export interface Rules {
   riskSensitivity: number
 }
 
-export type LogKind =
-  | 'token-created'
-  | 'pool-created'
-  | 'liquidity-removed'
-  | 'minted'
-  | 'owner-transferred'
-  | 'contract-changed'
-  | 'graduated'
-  | 'audited'
-  | 'price-seen'
-  | 'volume-seen'
-  | 'status-changed'
-
 /** An event as JSON text: there are many, and few are read again. */
 export interface EventRecord {
   readonly cause: number
   readonly alertIds: readonly string[]
   readonly audience: Audience
   readonly json: string
-}
-
-export interface LogEntry {
-  readonly seq: number
-  readonly at: number
-  readonly kind: LogKind
-  /** Index of its token; -1 if none. */
-  readonly token: number
 }
 
 /** A scheduled task with the indexes of its subjects. Paced tasks come sooner at higher activity. */

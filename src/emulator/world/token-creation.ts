@@ -10,7 +10,7 @@ import {
   tokenAt,
   usdOfCoins,
   walletAt,
-  writeLog,
+  nextSeq,
   placeOf,
 } from './core.ts'
 import {
@@ -86,7 +86,7 @@ export function createListedToken(core: Core, wanted: NewToken): number {
     contract: { ...plainContract, ...wanted.contract },
   }
   const index = addToken(core, token)
-  const seq = writeLog(core, 'pool-created', index)
+  const seq = nextSeq(core)
   transfer(core, creator, index, allocation, seq)
   openMarket(core, index, seq, wanted.isAnnounced)
   return index
@@ -112,7 +112,7 @@ export function createCurveToken(core: Core, symbol: string, name: string): numb
     contract: { ...plainContract, isLiquidityLocked: true },
   }
   const index = addToken(core, token)
-  writeLog(core, 'token-created', index)
+  nextSeq(core)
   markToMarket(token)
   auditFirst(core, index)
   return index
@@ -133,7 +133,7 @@ export function graduate(core: Core, token: number): void {
     feeBps,
   }
   graduated.curve = null
-  const seq = writeLog(core, 'graduated', token)
+  const seq = nextSeq(core)
   const data = {
     token_address: address,
     symbol,
@@ -201,7 +201,6 @@ const plainContract: ContractState = {
   honeypot: null,
   isLiquidityLocked: false,
   wasLiquidityRemoved: false,
-  hasTransferFee: false,
 }
 
 function unaudited(stream: TokenState['stream']) {

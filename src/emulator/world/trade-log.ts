@@ -136,12 +136,12 @@ export class TradeList {
     return new TradeList(this.#rows.filter((row) => hasToken(row, token)))
   }
 
-  /** Number of trades up to log entry `seq`. */
+  /** Number of trades up to change `seq`. */
   countUpTo(seq: number): number {
     return countWhile(this.#rows, (row) => seqOf(row) <= seq)
   }
 
-  /** Newest trade up to log entry `seq`. */
+  /** Newest trade up to change `seq`. */
   newestUpTo(seq: number): LoggedTrade | undefined {
     return this.#lastOf(this.countUpTo(seq))
   }
@@ -151,7 +151,7 @@ export class TradeList {
     return this.#lastOf(countWhile(this.#rows, (row) => momentOf(row) < at))
   }
 
-  /** Newest trade of a token up to log entry `seq`. */
+  /** Newest trade of a token up to change `seq`. */
   newestWith(token: number, seq: number): LoggedTrade | undefined {
     return this.#lastOf(this.#rows.findLastIndex((row) => seqOf(row) <= seq && hasToken(row, token)) + 1)
   }
@@ -215,7 +215,7 @@ export class TradeLog {
     return this.#byToken.get(token) ?? noTrades
   }
 
-  /** Newest leg of a wallet with a token up to log entry `seq`, transfers included. */
+  /** Newest leg of a wallet with a token up to change `seq`, transfers included. */
   legAsOf(wallet: number, token: number, seq: number): Leg | undefined {
     const trade = this.ofWallet(wallet).newestWith(token, seq)
     const transfer = this.#transfers.get(wallet)?.newestWith(token, seq)

@@ -144,7 +144,7 @@ function toTrade(core: Core, network: NetworkId, { at, seq, legs, impactPct }: L
   }
 }
 
-/** Exchange of a token at log entry `seq`. */
+/** Exchange of a token at change `seq`. */
 function dexOf(core: Core, token: number, seq: number): string {
   const { opening, pool } = tokenAt(core, token)
   return pool !== null && opening !== null && opening.seq < seq ? pool.dex : launchPlatform

@@ -50,7 +50,7 @@ import { establishedNames } from './names.ts'
 export interface World {
   /** Present world time: all tasks due up to it have run. */
   now(): number
-  /** Number of log entries. Data seen at `seq` can be read again as of it. */
+  /** Number of changes. Data seen at `seq` can be read again as of it. */
   seq(): number
   /** When the next task is due; null if none. */
   nextAt(): number | null
@@ -78,8 +78,6 @@ export interface World {
   /** The whole state, to restore in a world of the same options. `restore(snapshot())` changes nothing. */
   snapshot(): WorldSnapshot
   restore(snapshot: WorldSnapshot): void
-  /** Calls `fn` with this world, then undoes everything. Events that arise in it reach listeners of `fn` only. */
-  rehearse<T>(fn: (world: World) => T): T
 }
 
 /**
@@ -107,7 +105,7 @@ export function createWorld(options: WorldOptions): World {
   }
   populate(core)
 
-  const world: World = {
+  return {
     now: () => core.state.now,
     seq: () => core.state.seq,
     nextAt: () => core.state.agenda[0]?.at ?? null,
@@ -123,19 +121,7 @@ export function createWorld(options: WorldOptions): World {
     commands: { apply: (command) => applyCommand(core, command) },
     snapshot: () => takeSnapshot(core),
     restore: (snapshot) => restoreSnapshot(core, snapshot),
-    rehearse(fn) {
-      const before = takeSnapshot(core)
-      const { listeners } = core
-      core.listeners = new Set()
-      try {
-        return fn(world)
-      } finally {
-        core.listeners = listeners
-        restoreSnapshot(core, before)
-      }
-    },
   }
-  return world
 }
 
 function takeSnapshot({ state, trades }: Core): WorldSnapshot {
@@ -239,7 +225,6 @@ function emptyState(startAt: number, activity: number): WorldState {
     agenda: [],
     alerts: [],
     rules: { ...defaultRules },
-    log: [],
     events: [],
     streams: { stories: newStream('stories'), names: newStream('names'), acts: newStream('acts') },
   }
