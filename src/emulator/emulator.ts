@@ -64,7 +64,7 @@ export interface EmulatorOptions {
 
 export interface Emulator extends AsyncDisposable {
   /**
-   * Creates the world or loads it from its file, then serves and sends until `stop`. Requests get 503 until it
+   * Creates the world or loads it from its file, then serves and sends until `stop`. Requests wait until it
    * resolves. If it fails, the emulator is stopped.
    *
    * @throws InboxError `port_unavailable`, `config_invalid` if the world can't follow its seed, `usage` after `stop`
@@ -135,7 +135,7 @@ export function createEmulator(options: EmulatorOptions): Emulator {
   ])
   let firedTimers = 0
   let server: EmulatorServer | undefined
-  let isReady = false
+  const ready = Promise.withResolvers<void>()
   let stopping: Promise<void> | undefined
 
   const state = createEmulatorState({
@@ -226,7 +226,7 @@ export function createEmulator(options: EmulatorOptions): Emulator {
     controlToken,
     login,
     log,
-    isReady: () => isReady,
+    ready: ready.promise,
   }
 
   async function stop(): Promise<void> {
@@ -247,11 +247,11 @@ export function createEmulator(options: EmulatorOptions): Emulator {
     if (options.listen !== undefined) server = await startServing(options.listen, serving)
     const begun = await state.begin(onProgress)
     expectNotStopped()
-    isReady = true
     deliveries.start()
     world.onEvent((event) => sender.send(event))
     state.run()
     triggering.begin()
+    ready.resolve()
     return begun
   }
 
