@@ -49,9 +49,10 @@ const format = 'onchain-inbox emulator 6'
  * @throws InboxError `config_invalid` if the file can't be read or written, or belongs to another version or world
  */
 export function readDataFile(file: string, identity: DataFile['identity']): DataFile | null {
-  const contents = parse(readBytes(file))
-  if (contents === null) return null
-  if (contents.format !== format) {
+  const bytes = readBytes(file)
+  if (bytes.length === 0) return null
+  const contents = parse(bytes) as (DataFile & { readonly format: string }) | null
+  if (contents?.format !== format) {
     const advice = 'choose another file, or delete it to start anew'
     throw new InboxError('config_invalid', `${file} is no data file of this version of the emulator: ${advice}`)
   }
@@ -80,13 +81,12 @@ function readBytes(file: string): Buffer {
   }
 }
 
-/** Null for an empty file. Files of other programs have another format, or none. */
-function parse(bytes: Buffer): (DataFile & { readonly format?: unknown }) | null {
-  if (bytes.length === 0) return null
+/** Null if the bytes are no serialized value. */
+function parse(bytes: Buffer): unknown {
   try {
-    return Object(deserialize(bytes))
+    return deserialize(bytes)
   } catch {
-    return Object({})
+    return null
   }
 }
 

@@ -70,8 +70,8 @@ export function createEmulatorState(options: EmulatorStateOptions) {
   const { seed: name, startAt: pinnedAt, history, ...settings } = seed.world
   const identity = identityOf(seed)
   const previous = file === undefined ? null : readDataFile(file, identity)
-  const newStartAt = pinnedAt ?? (seed.clock.mode === 'manual' ? manualStartAt : base.now()) - history
-  const startAt = previous?.startAt ?? newStartAt
+  const isManual = seed.clock.mode === 'manual'
+  const startAt = previous?.startAt ?? pinnedAt ?? (isManual ? manualStartAt : base.now()) - history
   const secret = previous?.secret ?? Buffer.from(randomBytes(32)).toString('base64url')
   const states = new Map(previous?.states)
   const deliveryStore = createDeliveryStore(previous?.deliveries)
@@ -115,7 +115,7 @@ export function createEmulatorState(options: EmulatorStateOptions) {
 
   async function createInitial(onProgress?: OnProgress): Promise<readonly DrawnSecret[]> {
     prepareWorld(seed, world.commands)
-    clock.moveTo(pinnedAt !== null || seed.clock.mode === 'manual' ? startAt + history : base.now())
+    clock.moveTo(pinnedAt !== null || isManual ? startAt + history : base.now())
     await world.catchUp(onProgress)
     const drawn = applySeed(seed, accounts, world.commands)
     prepare(true)

@@ -169,7 +169,7 @@ export function createDeliveries(options: DeliveriesOptions) {
       resolveWaiters()
     })
 
-  /** Adds deliveries of an event. Null for a deleted endpoint. */
+  /** Adds a delivery of an event, and begins it if it is due. */
   function add(event: OutgoingEvent, endpoint: Endpoint, dueAt: number, isReplay: boolean): Delivery {
     const delivery = store.add(event, endpoint, clock.now(), dueAt, isReplay)
     sums.pending++
@@ -192,10 +192,7 @@ export function createDeliveries(options: DeliveriesOptions) {
   return {
     /** Resumes deliveries of the previous process. Call it once. */
     start() {
-      for (const delivery of store.list({ state: 'pending' }, Infinity).toReversed()) {
-        if (find(delivery.endpointId) === null) settle(delivery, 'cancelled')
-        else queueOf(delivery.endpointId).add(delivery)
-      }
+      for (const delivery of store.all()) if (delivery.state === 'pending') queueOf(delivery.endpointId).add(delivery)
     },
     /** Sends an event to these endpoints, with retries (R78, R81–R86). */
     send(event: OutgoingEvent, endpoints: readonly Endpoint[]): void {
