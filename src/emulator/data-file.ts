@@ -60,7 +60,7 @@ export function readDataFile(file: string, identity: DataFile['identity']): Data
   return contents
 }
 
-/** Replaces the file in one step, readable by its owner only. Strings and arrays that saved states share are written once. */
+/** Replaces the file in one step, readable by its owner only. Trades that saved states share are written once. */
 export function writeDataFile(file: string, contents: DataFile): void {
   const temporary = `${file}.tmp`
   writeFileSync(temporary, serialize({ format, ...contents }), { mode: 0o600, flush: true })

@@ -9,7 +9,7 @@ export interface EndpointQueueOptions {
   readonly parallel: number
   /** Makes one attempt. Sets `nextAttemptAt`; null if there is no further attempt. */
   readonly attempt: (delivery: Delivery) => Promise<void>
-  /** Called when an attempt begins (1), and once it has ended and those that are due have begun (-1). */
+  /** Called when an attempt begins (1), and when it has ended and the next due ones have begun (-1). */
   readonly onChange: (inFlight: 1 | -1) => void
 }
 

@@ -6,7 +6,7 @@ const maxSettled = 10_000
 
 export type DeliveryStore = ReturnType<typeof createDeliveryStore>
 
-/** Deliveries in memory, oldest first. `stored` are those of the previous process. */
+/** Deliveries in memory, oldest first; at first the `stored` ones of the previous process. */
 export function createDeliveryStore(stored: readonly Delivery[] = []) {
   const deliveries = new Map(stored.map((delivery) => [delivery.deliveryId, delivery]))
   let lastSeq = stored.at(-1)?.seq ?? 0
