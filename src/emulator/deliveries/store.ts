@@ -13,7 +13,13 @@ export function createDeliveryStore(stored: readonly Delivery[] = []) {
 
   return {
     /** Adds a delivery of an event, due at `dueAt`. */
-    add({ id, type, body }: OutgoingEvent, endpoint: Endpoint, now: number, dueAt: number, isReplay = false): Delivery {
+    add(
+      { id, type, body }: OutgoingEvent,
+      endpoint: Endpoint,
+      now: number,
+      dueAt: number,
+      isReplay: boolean,
+    ): Delivery {
       const seq = ++lastSeq
       const delivery: Delivery = {
         seq,
