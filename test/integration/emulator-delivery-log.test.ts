@@ -1,7 +1,5 @@
-import { deserialize, serialize } from 'node:v8'
 import { expect, test } from 'vitest'
 import { retryDelaysMs } from '../../src/base/retry-schedule.ts'
-import type { Delivery } from '../../src/emulator/deliveries/delivery.ts'
 import { createDeliveryStage, outgoing, stageEndpoint } from './emulator-delivery-stage.ts'
 import { answerStatus, createTestReceiver } from './emulator-receiver.ts'
 
@@ -109,40 +107,6 @@ test('R87 a bulk replay sends events undelivered since a time, unless a replay h
   deliveries.endpointsChanged()
   expect(deliveries.replayAll({ since: 0 }, true).matched).toBe(0)
   expect(deliveries.replay('dlv_000000000001')).toBe('gone')
-})
-
-test('R81 R82 R83 R84 R85 R86 a ladder continues after a restart, to the second and with the same bytes', async () => {
-  await using receiver = await createTestReceiver(answerStatus(503))
-  const endpoints = [stageEndpoint(receiver.url)]
-  const first = createDeliveryStage(endpoints)
-  const { clock } = first
-  const t0 = clock.now()
-  first.send(outgoing())
-  await first.deliveries.idle()
-  await clock.advance(60_000)
-  await first.deliveries.idle()
-  await clock.advance(299_000)
-  first.deliveries.close()
-  // As the next process reads them from the data file.
-  const stored = deserialize(serialize(first.store.all())) as readonly Delivery[]
-
-  const second = createDeliveryStage(endpoints, { clock, stored })
-  expect(second.deliveries.counts()).toMatchObject({ pending: 1, attempts: 2 })
-  second.deliveries.start()
-  await second.deliveries.idle()
-  expect(receiver.requests).toHaveLength(2)
-  await clock.advance(1_000)
-  for (const delayMs of [...retryDelaysMs.slice(2), 0]) {
-    await second.deliveries.idle()
-    await clock.advance(delayMs)
-  }
-  expect(second.reports.map(({ attempt, at, outcome }) => [attempt, (at - t0) / 1000, outcome])).toEqual([
-    [3, 360, 'failed'],
-    [4, 2160, 'failed'],
-    [5, 9360, 'failed'],
-    [6, 38_160, 'undelivered'],
-  ])
-  expect(receiver.requests.map(({ body }) => body.toString())).toEqual(Array(6).fill(outgoing().body.toString()))
 })
 
 test('keeps the newest 10,000 settled deliveries', async () => {
