@@ -56,8 +56,6 @@ export const counts = {
   rejectSamples: long ? 2_000 : 100,
   /** Rows of the console's event list to scroll through. */
   scrolledRows: long ? 10_000 : 1_000,
-  /** Kills of an emulator during deliveries. */
-  emulatorSendingKills: long ? 40 : 2,
   /** Events written by each profile of the serializer. */
   serializerRuns: long ? 20_000 : 500,
 }

@@ -55,7 +55,7 @@ export function addEmulatorCommand(program: Command): void {
     .option('--activity <factor>', 'activity factor: 2 = twice as many events (default: 1)', numberFrom(0.001, 10_000))
     .option('--speed <number>', 'speed of the world clock: 60 = an hour per minute', numberFrom(0.001, 1_000_000))
     .addOption(new Option('--manual-clock', 'stop the world clock until `emulator advance`').conflicts('speed'))
-    .option('--data <file>', 'keep accounts and world in this file')
+    .option('--data <file>', 'keep accounts, world and deliveries in this file')
     .option('--tls-cert <file>', 'serve only HTTPS, with this certificate (PEM)')
     .option('--tls-key <file>', 'key of the certificate (PEM)')
     .option('--webhook <url>', 'send all events here: https, or http on this machine')

@@ -1,12 +1,12 @@
 import { hash } from 'node:crypto'
 import type { Clock, Timer } from '../base/clock.ts'
-import { InboxError, messageOf } from '../base/errors.ts'
+import { messageOf } from '../base/errors.ts'
 import type { Logger } from '../base/log.ts'
 import { createAccounts } from './accounts/accounts.ts'
-import { type PreviousRun, type WorldIdentity, openDataFile } from './data/data-file.ts'
-import type { SavedState } from './data/saved-states.ts'
+import { type DataFile, type SavedState, readDataFile, writeDataFile } from './data-file.ts'
+import { createDeliveryStore } from './deliveries/store.ts'
 import { formatDuration } from './duration.ts'
-import { type OnProgress, createLoggedWorld } from './logged-world.ts'
+import { type OnProgress, createPacedWorld } from './paced-world.ts'
 import type { RandomBytes } from './random.ts'
 import { type DrawnSecret, applySeed, prepareWorld } from './seed/apply-seed.ts'
 import type { Seed } from './seed/schema.ts'
@@ -37,10 +37,6 @@ export interface Begun {
   readonly isNew: boolean
   /** Generated secrets. They can't be shown again. */
   readonly drawn: readonly DrawnSecret[]
-  /** Latest world time that clients of the previous process may have seen. */
-  readonly reachedAt: number
-  /** World time at which this process continues. Nothing between `reachedAt` and `takenUpAt` was seen. */
-  readonly takenUpAt: number
 }
 
 /** Name of the saved state that a reset restores: the world as it began. */
@@ -48,42 +44,37 @@ export const originName = 'origin'
 
 /** Start of a manual clock without `startAt`. It is fixed, so that the same seed gives the same bytes. */
 const manualStartAt = Date.UTC(2026, 0, 1)
-const checkpointMs = 5 * 60_000
-/** How far the recorded moment may be ahead of the world, in wall-clock time. After a kill the world skips at most this much. */
-const leadMs = 5_000
-/** This lead in world time: while a manual clock advances, and the maximum for a scaled clock. */
-const [advanceLeadMs, maxLeadMs] = [10 * 60_000, 24 * 3_600_000]
+/** Interval between two writes of the data file, in wall-clock time. */
+const saveMs = 60_000
 
-/** Longest gap that a start simulates, at about a second per day. */
-const maxGapMs = 62 * 86_400_000
-
-function expectShortGap(file: string, from: number, to: number): void {
-  if (to - from <= maxGapMs) return
-  const [stopped, now] = [from, to].map((at) => new Date(at).toISOString())
-  throw new InboxError(
-    'config_invalid',
-    `${file}: its world stopped at ${stopped}; catching up to ${now} would simulate more than ${formatDuration(maxGapMs)}. ` +
-      'Start with --manual-clock or --speed to continue from there, or choose another file',
-  )
-}
-
-/** Identity of the seed's world, to compare with the data file's. Credentials enter it as a digest only (R68). */
-function identityOf({ world, accounts, tracked, thresholds, networks, stories }: Seed): WorldIdentity {
-  const { seed, history, ...others } = world
-  const settings = { history: formatDuration(history), ...others }
-  const contents = JSON.stringify({ accounts, tracked, thresholds, networks, stories })
-  return { seed, settings, contents: hash('sha256', contents) }
+/** Settings that determine a world. Credentials are among them as a digest only (R68). */
+function identityOf({ world, accounts, tracked, thresholds, networks, stories }: Seed): DataFile['identity'] {
+  return {
+    ...world,
+    history: formatDuration(world.history),
+    'digest of accounts, tracked wallets, thresholds, networks and stories': hash(
+      'sha256',
+      JSON.stringify({ accounts, tracked, thresholds, networks, stories }),
+    ),
+  }
 }
 
 export type EmulatorState = ReturnType<typeof createEmulatorState>
 
-/** Opens the data file, if any, and creates world, clock and accounts, which survive restarts in it. Throws InboxError if the file can't be used. */
+/**
+ * World, clock, accounts and stored deliveries. With a data file they survive a restart: it is read here, and written
+ * at the start, every minute and at the end. Throws InboxError if the file can't be used.
+ */
 export function createEmulatorState(options: EmulatorStateOptions) {
   const { seed, base, wall, randomBytes, dataFile: file, settle, onEndpointDeleted, prepare, onRestore, log } = options
   const { seed: name, startAt: pinnedAt, history, ...settings } = seed.world
-  const begunAt = pinnedAt ?? (seed.clock.mode === 'manual' ? manualStartAt : base.now()) - history
-  const data = openDataFile({ file, identity: identityOf(seed), startAt: begunAt, randomBytes, wall, log })
-  const { startAt, states } = data
+  const identity = identityOf(seed)
+  const previous = file === undefined ? null : readDataFile(file, identity)
+  const isManual = seed.clock.mode === 'manual'
+  const startAt = previous?.startAt ?? pinnedAt ?? (isManual ? manualStartAt : base.now()) - history
+  const secret = previous?.secret ?? Buffer.from(randomBytes(32)).toString('base64url')
+  const states = new Map(previous?.states)
+  const deliveryStore = createDeliveryStore(previous?.deliveries)
   const clock = createWorldClock({
     base,
     ...seed.clock,
@@ -92,88 +83,68 @@ export function createEmulatorState(options: EmulatorStateOptions) {
     stopAt,
     onError: (error) => log.error({ error: messageOf(error) }, 'world task failed'),
   })
-  const world = createLoggedWorld({
-    world: createWorld({ seed: name, startAt, ...settings }),
-    clock,
-    wall,
-    log: {
-      ...data,
-      reach(at) {
-        const lead = advances > 0 ? advanceLeadMs : Math.min(clock.state().speed * leadMs, maxLeadMs)
-        if (isBegun) data.reach(at, lead)
-      },
-    },
-  })
+  const world = createPacedWorld(createWorld({ seed: name, startAt, ...settings }), clock)
   const accounts = createAccounts({
     clock,
     randomBytes,
-    execute: (command, state) => void world.execute(command, state),
+    execute: (command) => void world.commands.apply(command),
     onEndpointDeleted,
     isOneShot: seed.alerts.oneShot,
-    save: data.save,
   })
-  let checkpointTimer: Timer | undefined
-  let isBegun = false
-  /** Advances in progress. */
-  let advances = 0
-  let savedSeq = -1
+  let epoch = previous?.epoch ?? 0
+  let saveTimer: Timer | undefined
+  let isRunning = false
   let isClosed = false
-
-  function present(): SavedState {
-    return { at: world.now(), accounts: accounts.state(), world: world.snapshot() }
-  }
-
-  async function createInitial(onProgress?: OnProgress): Promise<readonly DrawnSecret[]> {
-    prepareWorld(seed, world.commands)
-    clock.moveTo(pinnedAt !== null || seed.clock.mode === 'manual' ? startAt + history : base.now())
-    await world.catchUp(onProgress)
-    const drawn = applySeed(seed, accounts, world.commands)
-    prepare(true)
-    states.put(originName, present())
-    return drawn
-  }
-
-  async function continuePrevious(previous: PreviousRun, onProgress?: OnProgress): Promise<number> {
-    accounts.restore(previous.accounts)
-    world.restore(previous.checkpoint.world)
-    await world.replay(previous.commands, onProgress)
-    const followsWallClock = seed.clock.mode === 'real' && pinnedAt === null
-    const takenUpAt = Math.max(previous.reachedAt, followsWallClock ? base.now() : 0)
-    expectShortGap(file ?? '', previous.reachedAt, takenUpAt)
-    clock.moveTo(takenUpAt)
-    await world.catchUp(onProgress)
-    prepare(false)
-    return takenUpAt
-  }
 
   /** The world may lag behind its clock. Stops the clock where the world is, so that responses and dates agree. */
   function stopAt(at: number): number {
     world.advanceTo(at)
-    const stoppedAt = Math.min(at, world.now())
-    recordReached(stoppedAt)
-    return stoppedAt
+    return Math.min(at, world.now())
   }
 
-  /** Records the exact moment, without the lead. */
-  function recordReached(at: number): void {
-    if (isBegun && !isClosed) data.recordReached(at)
+  function present(): SavedState {
+    const at = stopAt(clock.now())
+    return { at, accounts: accounts.state(), world: world.snapshot() }
   }
 
-  function checkpoint(): void {
-    // An incomplete world is created again at the next start.
-    if (file === undefined || !isBegun || savedSeq === world.seq()) return
-    data.checkpoint(present())
-    savedSeq = world.seq()
+  function load(state: SavedState): void {
+    accounts.restore(state.accounts)
+    clock.moveTo(state.at)
+    world.restore(state.world)
   }
 
-  function checkpointLater(): void {
-    checkpointTimer = wall.after(checkpointMs, () => {
+  async function createInitial(onProgress?: OnProgress): Promise<readonly DrawnSecret[]> {
+    prepareWorld(seed, world.commands)
+    clock.moveTo(pinnedAt !== null || isManual ? startAt + history : base.now())
+    await world.catchUp(onProgress)
+    const drawn = applySeed(seed, accounts, world.commands)
+    prepare(true)
+    states.set(originName, present())
+    return drawn
+  }
+
+  /** A world on the wall clock catches up with it. Any other continues where it stopped. */
+  async function resume({ current }: DataFile, onProgress?: OnProgress): Promise<void> {
+    load(current)
+    if (seed.clock.mode === 'real' && pinnedAt === null) clock.moveTo(Math.max(current.at, base.now()))
+    await world.catchUp(onProgress)
+    prepare(false)
+  }
+
+  function writeFile(): void {
+    if (file === undefined) return
+    const deliveries = deliveryStore.all()
+    writeDataFile(file, { identity, startAt, secret, epoch, states, current: present(), deliveries })
+  }
+
+  function writeFileLater(): void {
+    saveTimer = wall.after(saveMs, () => {
       try {
-        checkpoint()
+        writeFile()
       } catch (error) {
-        log.error({ error: messageOf(error) }, 'checkpoint failed')
+        log.error({ error: messageOf(error) }, 'writing the data file failed')
       }
-      checkpointLater()
+      writeFileLater()
     })
   }
 
@@ -182,83 +153,65 @@ export function createEmulatorState(options: EmulatorStateOptions) {
     clock,
     accounts,
     /** Number of restores so far. Cursors and deliveries of an earlier epoch are void. */
-    epoch: data.epoch,
-    deliveryStore: data.deliveries,
-    cursorSecret: data.secret,
+    epoch: () => epoch,
+    deliveryStore,
+    cursorSecret: secret,
     /**
      * Creates the world or loads the previous one, and brings it to the present. Call it once, before anything else.
      * Events that arise in it are history and are sent to no endpoint.
      */
     async begin(onProgress?: OnProgress): Promise<Begun> {
-      const previous = data.previousRun()
-      const begun =
-        previous === null
-          ? { isNew: true, drawn: await createInitial(onProgress), reachedAt: clock.now(), takenUpAt: clock.now() }
-          : {
-              isNew: false,
-              drawn: [],
-              reachedAt: previous.reachedAt,
-              takenUpAt: await continuePrevious(previous, onProgress),
-            }
-      data.recordReached(clock.now())
-      isBegun = true
-      checkpoint()
-      return begun
+      if (previous === null) return { isNew: true, drawn: await createInitial(onProgress) }
+      await resume(previous, onProgress)
+      return { isNew: false, drawn: [] }
     },
-    /** Starts running world tasks as the clock reaches them. */
+    /** Writes the data file, and starts running world tasks as the clock reaches them. */
     run() {
+      writeFile()
+      isRunning = true
       world.start()
-      if (file !== undefined) checkpointLater()
+      if (file !== undefined) writeFileLater()
     },
     /** Advances a manual clock by `ms`. Throws `bad_request` in another mode, or if the clock is set or the world restored during the call. */
     async advance(ms: number): Promise<void> {
-      const epoch = clock.epoch()
-      advances++
-      try {
-        await clock.advance(ms)
-        await world.catchUp()
-      } finally {
-        advances--
-        if (advances === 0) recordReached(clock.now())
-      }
-      if (clock.epoch() !== epoch) throw advanceEnded()
+      const before = clock.epoch()
+      await clock.advance(ms)
+      await world.catchUp()
+      if (clock.epoch() !== before) throw advanceEnded()
     },
     /** Saves the present state under a name; returns its world time. */
     save(stateName: string): number {
       const state = present()
-      states.put(stateName, state)
+      // A replaced state moves to the end of the list.
+      states.delete(stateName)
+      states.set(stateName, state)
       return state.at
     },
     /** Deletes a saved state. False if there is none of this name. */
-    forget: states.remove,
+    forget: (stateName: string) => states.delete(stateName),
     /** Saved states, oldest first. */
-    saved: states.list,
+    saved: () => [...states].map(([stateName, { at }]) => ({ name: stateName, at })),
     /** Restores world, accounts and clock. False if there is no saved state of this name. */
     restore(stateName: string): boolean {
       const state = states.get(stateName)
-      if (state === null) return false
-      data.replace(state)
-      accounts.restore(state.accounts)
-      clock.moveTo(state.at)
-      world.restore(state.world)
+      if (state === undefined) return false
+      epoch++
+      load(state)
       onRestore()
       return true
     },
-    /** Writes a checkpoint and closes the file. Idempotent. */
+    /** Stops the world and writes the data file. Idempotent. */
     close() {
       if (isClosed) return
       isClosed = true
+      saveTimer?.cancel()
       world.stop()
-      checkpointTimer?.cancel()
-      const nextAt = world.nextAt()
-      const stoppedAt = nextAt !== null && nextAt <= clock.now() ? world.now() : clock.now()
-      // Ends an advance in progress.
-      clock.moveTo(stoppedAt)
       try {
-        checkpoint()
-        if (isBegun) data.recordReached(stoppedAt)
+        // A world that isn't complete is created again at the next start.
+        if (isRunning) writeFile()
       } finally {
-        data.close()
+        // Ends an advance in progress.
+        clock.moveTo(world.now())
       }
     },
   }

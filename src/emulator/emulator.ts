@@ -23,7 +23,7 @@ import { type EmulatorServer, type ListenOptions, startServing } from './server.
 import type { DashboardLogin } from './control/sessions.ts'
 import { createTriggering } from './triggering.ts'
 import type { WorldClock } from './world-clock.ts'
-import type { OnProgress } from './logged-world.ts'
+import type { OnProgress } from './paced-world.ts'
 import type { World } from './world/world.ts'
 
 export type { AttemptReport, Begun, Deliveries, PlainEvent, SeedInput }
@@ -47,7 +47,7 @@ export interface EmulatorOptions {
   readonly endpoints?: readonly StartEndpoint[]
   /** Address for REST, the control API and the dashboard. Default: the emulator does not listen. */
   readonly listen?: ListenOptions
-  /** File that keeps accounts and world across restarts. Default: none. */
+  /** File that keeps accounts, world and deliveries across restarts. Default: none. */
   readonly dataFile?: string
   /** Extra events per second of world time, in addition to those arising in the world. Default 0. */
   readonly rate?: number
@@ -64,8 +64,8 @@ export interface EmulatorOptions {
 
 export interface Emulator extends AsyncDisposable {
   /**
-   * Creates the world or loads it from its file, then serves and sends until `stop`. Requests get 503 until it
-   * resolves.
+   * Creates the world or loads it from its file, then serves and sends until `stop`. Requests wait until it
+   * resolves. If it fails, the emulator is stopped.
    *
    * @throws InboxError `port_unavailable`, `config_invalid` if the world can't follow its seed, `usage` after `stop`
    */
@@ -135,7 +135,7 @@ export function createEmulator(options: EmulatorOptions): Emulator {
   ])
   let firedTimers = 0
   let server: EmulatorServer | undefined
-  let isReady = false
+  const ready = Promise.withResolvers<void>()
   let stopping: Promise<void> | undefined
 
   const state = createEmulatorState({
@@ -156,7 +156,6 @@ export function createEmulator(options: EmulatorOptions): Emulator {
     onRestore() {
       // Pending retries belong to the world before the restore.
       deliveries.clear()
-      sender.restart()
       triggering.begin()
     },
     dataFile: options.dataFile,
@@ -180,7 +179,6 @@ export function createEmulator(options: EmulatorOptions): Emulator {
     },
   })
   const sender = createEventSender({
-    world,
     accounts,
     deliveries,
     profile: seed.deliveries.serializer,
@@ -228,7 +226,7 @@ export function createEmulator(options: EmulatorOptions): Emulator {
     controlToken,
     login,
     log,
-    isReady: () => isReady,
+    ready: ready.promise,
   }
 
   async function stop(): Promise<void> {
@@ -236,29 +234,37 @@ export function createEmulator(options: EmulatorOptions): Emulator {
     sender.end()
     await server?.close()
     try {
-      deliveries.close()
-    } finally {
+      // Events that are due now arise here. Their deliveries are pending in the data file.
       state.close()
+    } finally {
+      deliveries.close()
     }
   }
 
+  async function start(onProgress?: OnProgress): Promise<Begun> {
+    expectNotStopped()
+    // Listen first: a taken port fails before the history is generated.
+    if (options.listen !== undefined) server = await startServing(options.listen, serving)
+    const begun = await state.begin(onProgress)
+    expectNotStopped()
+    deliveries.start()
+    world.onEvent((event) => sender.send(event))
+    state.run()
+    triggering.begin()
+    ready.resolve()
+    return begun
+  }
+
+  function expectNotStopped(): void {
+    if (stopping !== undefined) throw new InboxError('usage', 'the emulator is stopped: create another')
+  }
+
   return {
-    async start(onProgress) {
-      if (stopping !== undefined) throw new InboxError('usage', 'the emulator is stopped: create another')
-      // Listen first: a taken port fails before the history is generated.
-      if (options.listen !== undefined) server = await startServing(options.listen, serving)
-      const begun = await state.begin(onProgress).catch(async (error: unknown) => {
+    start: (onProgress) =>
+      start(onProgress).catch(async (error: unknown) => {
         await (stopping ??= stop())
         throw error
-      })
-      isReady = true
-      sender.resume(begun)
-      deliveries.start()
-      world.onEvent((event) => sender.send(event))
-      state.run()
-      triggering.begin()
-      return begun
-    },
+      }),
     stop: () => (stopping ??= stop()),
     get url() {
       return server?.url ?? null

@@ -2,14 +2,11 @@ import { messageOf } from '../base/errors.ts'
 import type { Logger } from '../base/log.ts'
 import type { Accounts, Alert, Endpoint } from './accounts/accounts.ts'
 import type { DeliveryEngine } from './deliveries/deliveries.ts'
-import type { Begun } from './emulator-state.ts'
 import type { PlainEvent } from './overrides.ts'
 import { serialize, type SerializerProfile } from './serialize.ts'
 import type { WorldEvent } from './world/port.ts'
-import type { World } from './world/world.ts'
 
 interface EventSenderOptions {
-  readonly world: World
   readonly accounts: Accounts
   readonly deliveries: DeliveryEngine
   readonly profile: SerializerProfile
@@ -21,26 +18,22 @@ interface EventSenderOptions {
   readonly log: Logger
 }
 
-/** Recipients of an event and its number in the world; `seq` is null for an event that did not arise there. */
-type Routing = Pick<WorldEvent, 'alertIds' | 'audience'> & { readonly seq: number | null }
+type Routing = Pick<WorldEvent, 'alertIds' | 'audience'>
 
 /** Serializes the world's events and sends them to their recipients. */
 export function createEventSender(options: EventSenderOptions) {
-  const { world, accounts, deliveries, profile, isOneShot, count, onEvent, log } = options
+  const { accounts, deliveries, profile, isOneShot, count, onEvent, log } = options
   const completed = Promise.withResolvers<void>()
   let sent = 0
 
   const isComplete = () => sent >= count
 
-  function deliver(event: PlainEvent, { seq, alertIds, audience }: Routing): void {
+  function deliver(event: PlainEvent, { alertIds, audience }: Routing): void {
     if (isComplete()) return
     sent++
     const { id, type } = event
-    deliveries.send(
-      { id, type, body: serialize(event, profile) },
-      recipientsOf({ type, alertIds, audience }, accounts),
-      seq,
-    )
+    const recipients = recipientsOf({ type, alertIds, audience }, accounts)
+    deliveries.send({ id, type, body: serialize(event, profile) }, recipients)
     try {
       if (isOneShot) for (const alertId of alertIds) accounts.setAlertTriggered(alertId)
       onEvent(event)
@@ -51,24 +44,10 @@ export function createEventSender(options: EventSenderOptions) {
     if (isComplete()) completed.resolve()
   }
 
-  const send = (worldEvent: WorldEvent) => deliver(worldEvent.event, worldEvent)
-
   return {
-    send,
+    send: (worldEvent: WorldEvent) => deliver(worldEvent.event, worldEvent),
     /** Sends an event that did not arise in the world, to all subscribers of its type. */
-    sendRaw: (event: PlainEvent) => deliver(event, { seq: null, alertIds: [], audience: 'all' }),
-    /** Sends the events that the previous process did not send before it ended. Events from the time without a process are history. */
-    resume({ isNew, reachedAt, takenUpAt }: Begun): void {
-      const last = world.lastEvent()
-      const from = isNew ? last : (deliveries.worldSeq() ?? last)
-      for (const worldEvent of world.eventsAfter(from, last - from)) {
-        const at = Date.parse(worldEvent.event.created_at)
-        if (at <= reachedAt || at > takenUpAt) send(worldEvent)
-      }
-      deliveries.markWorldEventsHandled(last)
-    },
-    /** After a restore: marks all events of the world as sent. */
-    restart: () => deliveries.markWorldEventsHandled(world.lastEvent()),
+    sendRaw: (event: PlainEvent) => deliver(event, { alertIds: [], audience: 'all' }),
     isComplete,
     completed: completed.promise,
     end: () => completed.resolve(),
@@ -80,7 +59,7 @@ export function createEventSender(options: EventSenderOptions) {
  * A41). An alert URL that equals the URL of such a webhook of the same account gets no second delivery.
  */
 export function recipientsOf(
-  { type, alertIds, audience }: Pick<WorldEvent, 'alertIds' | 'audience'> & { readonly type: string },
+  { type, alertIds, audience }: Routing & { readonly type: string },
   accounts: Accounts,
 ): readonly Endpoint[] {
   const alerts = alertIds.flatMap((alertId) => accounts.alert(alertId) ?? [])

@@ -1,12 +1,7 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { systemClock } from '../../src/base/clock.ts'
 import { renderTable } from '../../src/cli/table.ts'
-import { openDatabase, openTemporary } from '../../src/emulator/data/data-file.ts'
-import type { Database } from 'better-sqlite3'
 import { createDeliveries } from '../../src/emulator/deliveries/deliveries.ts'
 import { createDeliveryStore } from '../../src/emulator/deliveries/store.ts'
 import { createFaults } from '../../src/emulator/faults/faults.ts'
@@ -51,11 +46,11 @@ async function postAll(url: string, count: number, parallel: number): Promise<nu
 }
 
 /** Posts through the delivery engine: signed, with fault rules, every attempt stored. */
-async function sendAll(url: string, count: number, parallel: number, db: Database): Promise<number> {
+async function sendAll(url: string, count: number, parallel: number): Promise<number> {
   const deliveries = createDeliveries({
     clock: systemClock,
     wall: systemClock,
-    store: createDeliveryStore({ db, wall: systemClock, log: silentLogger }),
+    store: createDeliveryStore(),
     faults: createFaults({ seed: 'bench' }),
     parallel,
     find: () => ({ ...endpoint, url }),
@@ -79,11 +74,10 @@ type Sending = Awaited<ReturnType<typeof measureSending>>
 
 export function renderSending(rows: readonly Sending[]): string {
   return renderTable(
-    ['at once', 'durable/s', 'in a temporary file/s', 'client alone/s', 'ratio'],
-    rows.map(({ parallel, durable, temporary, ceiling, ratio }) => [
+    ['at once', 'stored/s', 'client alone/s', 'ratio'],
+    rows.map(({ parallel, stored, ceiling, ratio }) => [
       String(parallel),
-      durable.toFixed(0),
-      temporary.toFixed(0),
+      stored.toFixed(0),
       ceiling.toFixed(0),
       ratio.toFixed(2),
     ]),
@@ -93,23 +87,16 @@ export function renderSending(rows: readonly Sending[]): string {
 /** Measures deliveries per second to a server in another process that answers at once, and posts of the bare client. */
 export async function measureSending(count: number, parallel: number) {
   const receiver = fork(new URL('./hook-server.ts', import.meta.url))
-  const folder = mkdtempSync(join(tmpdir(), 'bench-'))
   try {
     const [{ port }] = (await once(receiver, 'message')) as [{ port: number }]
     const url = `http://127.0.0.1:${port}/hook`
     await postAll(url, 2_000, parallel)
     const client = await postAll(url, count, parallel)
-    const db = openDatabase(join(folder, 'bench.db'))
-    const durable = await sendAll(url, count, parallel, db)
-    db.close()
-    const temporaryDb = openTemporary()
-    const temporary = await sendAll(url, count, parallel, temporaryDb)
-    temporaryDb.close()
+    const stored = await sendAll(url, count, parallel)
     const again = await postAll(url, count, parallel)
     const ceiling = Math.max(client, again)
-    return { parallel, ceiling, durable, temporary, ratio: durable / ceiling }
+    return { parallel, ceiling, stored, ratio: stored / ceiling }
   } finally {
     receiver.kill('SIGTERM')
-    rmSync(folder, { recursive: true })
   }
 }

@@ -1,10 +1,11 @@
-import Sqlite from 'better-sqlite3'
-import { copyFile, readFile } from 'node:fs/promises'
+import { mkdir, readFile, rmdir, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { serialize } from 'node:v8'
 import { expect, test } from 'vitest'
 import { createTestClock } from '../../src/base/clock.ts'
 import { createEmulator, type Begun, type EmulatorOptions } from '../../src/emulator/emulator.ts'
 import { createTempDir } from '../support/temp-dir.ts'
+import { answerStatus, createTestReceiver } from './emulator-receiver.ts'
 import { postJson, seen, stageOf, testSeed, type Stage } from './emulator-stage.ts'
 
 const closedPort = 'http://127.0.0.1:9/hook'
@@ -18,7 +19,7 @@ async function open(dataFile: string, options: Partial<EmulatorOptions> = {}): P
 
 test('accounts, keys, webhooks, alerts, cursors and the world outlive a restart', async () => {
   await using dir = await createTempDir()
-  const file = join(dir.path, 'emulator.db')
+  const file = join(dir.path, 'emulator.data')
   const first = await open(file)
   expect(first.begun.isNew).toBe(true)
   await first.control('POST', '/clock/advance', { ms: 3_600_000 })
@@ -43,74 +44,62 @@ test('accounts, keys, webhooks, alerts, cursors and the world outlive a restart'
   expect((await second.control('GET', '/clock')).json.data.now).toBe('2026-01-01T00:00:00.000Z')
 })
 
-test('R7 a restarted world continues like a world that never stopped', async () => {
+test('R81 the file is written every minute, also after a failure; a killed process resumes its pending deliveries', async () => {
   await using dir = await createTempDir()
-  const bytes = async (isRestarted: boolean) => {
-    const file = join(dir.path, `${isRestarted}.db`)
-    let stage = await open(file)
-    await stage.control('POST', '/world/story', { story: 'crash' })
-    for (let hour = 0; hour < 3; hour++) {
-      await stage.control('POST', '/clock/advance', { ms: 3_600_000 })
-      if (!isRestarted) continue
-      await stage.emulator.stop()
-      stage = await open(file)
-    }
-    await using last = stage
-    return await seen(last)
-  }
-  const [one, other] = [await bytes(false), await bytes(true)]
-  expect(one.seq).toBeGreaterThan(10)
-  expect(other.events).toEqual(one.events)
-  expect(other.digest).toBe(one.digest)
+  const file = join(dir.path, 'emulator.data')
+  await using receiver = await createTestReceiver(answerStatus(500))
+  const endpoints = [{ url: receiver.url, secret: 'whsec_0123456789abcdef' }]
+  const wall = createTestClock()
+  await using killed = await open(file, { wall, endpoints })
+  killed.emulator.trigger('contract.ownership_changed')
+  await killed.control('POST', '/clock/advance', { ms: 30_000 })
+  const before = await seen(killed)
+  const { pending, attempts } = killed.emulator.deliveries.counts()
+  expect(pending).toBeGreaterThan(0)
+
+  await mkdir(`${file}.tmp`)
+  await wall.advance(60_000)
+  await rmdir(`${file}.tmp`)
+  await wall.advance(60_000)
+  expect(await stat(file)).toMatchObject({ mode: 0o100600 })
+  await using resumed = await open(file, { endpoints })
+  expect(await seen(resumed)).toEqual(before)
+  expect(resumed.emulator.deliveries.counts()).toMatchObject({ pending, attempts })
+  await resumed.control('POST', '/clock/advance', { ms: 30_000 })
+  expect(resumed.emulator.deliveries.counts().attempts).toBe(attempts + pending)
+  expect(resumed.emulator.deliveries.list({}, 1)).toMatchObject([{ attempts: 2, state: 'pending' }])
 })
 
-test('a file is locked while a process uses it', async () => {
+test('rejects a file of another world, version or program, and leaves it unchanged', async () => {
   await using dir = await createTempDir()
-  const file = join(dir.path, 'emulator.db')
-  const stage = await open(file)
-  await expect(open(file)).rejects.toThrow(expect.objectContaining({ code: 'database_in_use', exitCode: 75 }))
-  await stage.emulator.stop()
-  await using again = await open(file)
-  expect(again.begun.isNew).toBe(false)
-})
-
-test('rejects a file of another world or version and leaves it unchanged', async () => {
-  await using dir = await createTempDir()
-  const file = join(dir.path, 'emulator.db')
+  const file = join(dir.path, 'emulator.data')
   await (await open(file)).emulator.stop()
-  const refusal = async (options: Partial<EmulatorOptions> = {}, of = file) => {
+  const rejection = async (of: string, options: Partial<EmulatorOptions> = {}) => {
     const before = await readFile(of)
-    const error = await open(of, options).then(
-      () => new Error('accepted'),
-      (thrown: Error) => thrown,
-    )
+    const error: unknown = await open(of, options).catch((thrown: unknown) => thrown)
+    expect(error).toMatchObject({ code: 'config_invalid' })
     expect(await readFile(of)).toEqual(before)
-    return error.message
+    return (error as Error).message
   }
   const other = testSeed({ world: { seed: 'other', history: '0s', activity: 2 } })
-  expect(await refusal({ seed: other })).toMatch(
+  expect(await rejection(file, { seed: other })).toMatch(
     /belongs to another world: seed is "test" in the file, "other" in the settings; activity is 1 in the file, 2 in the settings\./,
   )
-  expect(await refusal({ seed: testSeed({ stories: ['scam'] }) })).toMatch(
-    /accounts, tracked wallets, thresholds, networks or stories differ/,
+  expect(await rejection(file, { seed: testSeed({ stories: ['scam'] }) })).toMatch(
+    /digest of accounts, tracked wallets, thresholds, networks and stories is "/,
   )
-
-  const old = join(dir.path, 'old.db')
-  await copyFile(file, old)
-  const outdated = new Sqlite(old)
-  outdated.pragma('user_version = 4')
-  outdated.close()
-  expect(await refusal({}, old)).toMatch(/written by an earlier version.* Delete it, or choose another file/)
-
-  const newer = new Sqlite(file)
-  newer.pragma('user_version = 6')
-  newer.close()
-  expect(await refusal()).toMatch(/was written by a newer version \(format 6, expected 5\)/)
+  for (const bytes of ['short notes', '0', 'SQLite format 3\0', serialize({ format: 'onchain-inbox emulator 5' })]) {
+    const foreign = join(dir.path, 'foreign')
+    await writeFile(foreign, bytes)
+    expect(await rejection(foreign)).toMatch(/is no data file of this version.*delete it to start anew/)
+  }
+  await expect(open(dir.path)).rejects.toThrow(/is not a regular file/)
+  await expect(open(join(dir.path, 'missing', 'desk', 'file'))).rejects.toThrow(/cannot use the data file .*ENOENT/)
 })
 
 test('in mode real the world catches up with the clock without sending those events', async () => {
   await using dir = await createTempDir()
-  const file = join(dir.path, 'emulator.db')
+  const file = join(dir.path, 'emulator.data')
   const seed = testSeed({ clock: { mode: 'real' } })
   const clock = createTestClock()
   await (await open(file, { seed, clock })).emulator.stop()
@@ -120,19 +109,4 @@ test('in mode real the world catches up with the clock without sending those eve
   expect((await stage.control('GET', '/clock')).json.data.now).toBe(new Date(clock.now()).toISOString())
   expect((await seen(stage)).seq).toBeGreaterThan(0)
   expect(sent).toBe(0)
-})
-
-test('rejects a file that would need months of catching up, and says how to continue', async () => {
-  await using dir = await createTempDir()
-  const file = join(dir.path, 'emulator.db')
-  const first = await open(file)
-  await first.emulator.stop()
-  const today = createTestClock(Date.UTC(2026, 10, 22))
-  const seed = { ...testSeed(), clock: { mode: 'real' as const } }
-  await expect(open(file, { seed, clock: today })).rejects.toThrow(
-    /stopped at 2026-01-01T.*catching up to 2026-11-22T.*more than 62d.*--manual-clock or --speed/,
-  )
-  const again = await open(file)
-  expect(again.begun.isNew).toBe(false)
-  await again.emulator.stop()
 })

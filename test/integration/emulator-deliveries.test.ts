@@ -1,7 +1,9 @@
 import { createHmac } from 'node:crypto'
+import { deserialize, serialize } from 'node:v8'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { createTestClock } from '../../src/base/clock.ts'
 import type { Endpoint } from '../../src/emulator/accounts/accounts.ts'
+import type { Delivery } from '../../src/emulator/deliveries/delivery.ts'
 import {
   always,
   createDeliveryStage,
@@ -91,32 +93,49 @@ describe('one delivery', () => {
 })
 
 describe('the retry ladder', () => {
-  test('R81 R82 R83 R84 R85 R86 R116 retries after 1 min, 5 min, 30 min, 2 h and 8 h; then the event is undelivered', async () => {
-    const { clock, receiver, deliveries, reports, send } = await setUp(answerStatus(500))
-    const t0 = clock.now()
-    send(outgoing())
-    await deliveries.idle()
-    for (const [index, delayMs] of [60_000, 300_000, 1_800_000, 7_200_000, 28_800_000].entries()) {
-      await clock.advance(delayMs - 1)
-      expect(deliveries.counts()).toMatchObject({ inFlight: 0, pending: 1, attempts: index + 1 })
-      await clock.advance(1)
+  test.each([
+    ['', false],
+    [', across restarts', true],
+  ])(
+    'R81 R82 R83 R84 R85 R86 R116 retries after 1 min, 5 min, 30 min, 2 h and 8 h; then the event is undelivered%s',
+    async (_title, isRestarted) => {
+      const { clock, receiver, ...first } = await setUp(answerStatus(500))
+      const t0 = clock.now()
+      let { deliveries, store } = first
+      const reports = [first.reports]
+      first.send(outgoing())
       await deliveries.idle()
-    }
-    expect(reports.map(({ attempt, at, outcome }) => [attempt, (at - t0) / 1000, outcome])).toEqual([
-      [1, 0, 'failed'],
-      [2, 60, 'failed'],
-      [3, 360, 'failed'],
-      [4, 2160, 'failed'],
-      [5, 9360, 'failed'],
-      [6, 38_160, 'undelivered'],
-    ])
-    expect(reports.at(-1)?.nextAttemptAt).toBeNull()
-    const none = { acknowledged: 0, cancelled: 0, pending: 0, inFlight: 0, duplicates: 0 }
-    expect(deliveries.counts()).toEqual({ ...none, undelivered: 1, attempts: 6 })
-    expect(clock.nextTimerAt()).toBeNull()
-    await clock.advance(7 * 86_400_000)
-    expect(receiver.requests).toHaveLength(6)
-  })
+      for (const [index, delayMs] of [60_000, 300_000, 1_800_000, 7_200_000, 28_800_000].entries()) {
+        await clock.advance(delayMs - 1)
+        if (isRestarted) {
+          deliveries.close()
+          // As the next process reads them from the data file.
+          const stored = deserialize(serialize(store.all())) as Delivery[]
+          const next = createDeliveryStage([stageEndpoint(receiver.url)], { clock, stored })
+          next.deliveries.start()
+          ;({ deliveries, store } = next)
+          reports.push(next.reports)
+        }
+        expect(deliveries.counts()).toMatchObject({ inFlight: 0, pending: 1, attempts: index + 1 })
+        await clock.advance(1)
+        await deliveries.idle()
+      }
+      expect(reports.flat().map(({ attempt, at, outcome }) => [attempt, (at - t0) / 1000, outcome])).toEqual([
+        [1, 0, 'failed'],
+        [2, 60, 'failed'],
+        [3, 360, 'failed'],
+        [4, 2160, 'failed'],
+        [5, 9360, 'failed'],
+        [6, 38_160, 'undelivered'],
+      ])
+      expect(reports.flat().at(-1)?.nextAttemptAt).toBeNull()
+      const none = { acknowledged: 0, cancelled: 0, pending: 0, inFlight: 0, duplicates: 0 }
+      expect(deliveries.counts()).toEqual({ ...none, undelivered: 1, attempts: 6 })
+      expect(clock.nextTimerAt()).toBeNull()
+      await clock.advance(7 * 86_400_000)
+      expect(receiver.requests.map((request) => request.body)).toEqual(Array(6).fill(outgoing().body))
+    },
+  )
 
   test('R45 R89 a retry answered 2xx ends the ladder; all deliveries have the same bytes and signature', async () => {
     const { clock, receiver, deliveries, reports, send } = await setUp((index) => ({ status: index < 2 ? 503 : 200 }))

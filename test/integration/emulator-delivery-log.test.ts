@@ -1,11 +1,5 @@
-import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
-import { createTestClock } from '../../src/base/clock.ts'
+import { expect, test } from 'vitest'
 import { retryDelaysMs } from '../../src/base/retry-schedule.ts'
-import { silentLogger } from '../../src/base/log.ts'
-import { openDatabase, openTemporary } from '../../src/emulator/data/data-file.ts'
-import { createDeliveryStore } from '../../src/emulator/deliveries/store.ts'
-import { createTempDir } from '../support/temp-dir.ts'
 import { createDeliveryStage, outgoing, stageEndpoint } from './emulator-delivery-stage.ts'
 import { answerStatus, createTestReceiver } from './emulator-receiver.ts'
 
@@ -115,67 +109,12 @@ test('R87 a bulk replay sends events undelivered since a time, unless a replay h
   expect(deliveries.replay('dlv_000000000001')).toBe('gone')
 })
 
-test('R81 R82 R83 R84 R85 R86 a ladder continues after a restart, to the second and with the same bytes', async () => {
-  await using dir = await createTempDir()
-  const file = join(dir.path, 'deliveries.db')
-  await using receiver = await createTestReceiver(answerStatus(503))
-  const clock = createTestClock()
-  const t0 = clock.now()
-  const endpoints = [stageEndpoint(receiver.url)]
-  const first = createDeliveryStage(endpoints, { clock, db: openDatabase(file) })
-  first.send(outgoing())
-  await first.deliveries.idle()
-  await clock.advance(60_000)
-  await first.deliveries.idle()
-  await clock.advance(299_000)
-  first.close()
-
-  const second = createDeliveryStage(endpoints, { clock, db: openDatabase(file) })
-  expect(second.deliveries.counts()).toMatchObject({ pending: 1, attempts: 2 })
-  second.deliveries.start()
-  await second.deliveries.idle()
-  expect(receiver.requests).toHaveLength(2)
-  await clock.advance(1_000)
-  for (const delayMs of [...retryDelaysMs.slice(2), 0]) {
-    await second.deliveries.idle()
-    await clock.advance(delayMs)
-  }
-  expect(second.reports.map(({ attempt, at, outcome }) => [attempt, (at - t0) / 1000, outcome])).toEqual([
-    [3, 360, 'failed'],
-    [4, 2160, 'failed'],
-    [5, 9360, 'failed'],
-    [6, 38_160, 'undelivered'],
-  ])
-  expect(receiver.requests.map(({ body }) => body.toString())).toEqual(Array(6).fill(outgoing().body.toString()))
-})
-
-test('a start cancels pending deliveries of a deleted endpoint', async () => {
-  await using dir = await createTempDir()
-  const file = join(dir.path, 'deliveries.db')
-  await using receiver = await createTestReceiver(answerStatus(500))
-  const first = createDeliveryStage([stageEndpoint(receiver.url)], { db: openDatabase(file) })
-  first.send(outgoing())
-  await first.deliveries.idle()
-  first.close()
-  const second = createDeliveryStage([], { db: openDatabase(file) })
-  second.deliveries.start()
-  await second.deliveries.settled()
-  expect(second.deliveries.list({}, 10)).toMatchObject([{ state: 'cancelled', nextAttemptAt: null }])
-})
-
-test('keeps the newest 100,000 settled deliveries, with their events and attempts', () => {
-  const db = openTemporary()
-  onTestFinished(() => void db.close())
-  const store = createDeliveryStore({ db, wall: createTestClock(), log: silentLogger })
-  db.exec(`
-    WITH RECURSIVE n(seq) AS (SELECT 1 UNION ALL SELECT seq + 1 FROM n WHERE seq < 105000)
-      INSERT INTO event SELECT seq, 'evt_' || seq, 'a', x'' FROM n;
-    INSERT INTO delivery SELECT seq, seq, 'wh_1', '', 'acknowledged', 1, 0, NULL, 0, 200, NULL FROM event;
-    INSERT INTO attempt SELECT seq, seq, 1, 0, 1, 200, NULL, 0, NULL, '{}' FROM event;
-  `)
-  store.prune()
-  expect(store.begin().counts).toMatchObject({ acknowledged: 100_000, attempts: 100_000 })
-  expect([store.get(5_000), store.attempts(5_000)]).toEqual([null, []])
-  expect(store.get(5_001)).not.toBeNull()
-  expect(db.prepare('SELECT min(seq) FROM event').pluck().get()).toBe(5_001)
+test('keeps the newest 10,000 settled deliveries', async () => {
+  const { deliveries } = createDeliveryStage([])
+  for (let n = 1; n <= 11_000; n++) deliveries.send(outgoing(n), [stageEndpoint('http://127.0.0.1:9/')])
+  await deliveries.settled()
+  expect(deliveries.counts().cancelled).toBe(11_000)
+  expect(deliveries.list({}, 20_000)).toHaveLength(10_000)
+  expect(deliveries.list({ event: outgoing(1_000).id }, 1)).toEqual([])
+  expect(deliveries.list({ event: outgoing(1_001).id }, 1)).toMatchObject([{ state: 'cancelled' }])
 })

@@ -1,11 +1,9 @@
-import type { Database } from 'better-sqlite3'
 import { onTestFinished } from 'vitest'
 import { createTestClock, type Clock, type TestClock } from '../../src/base/clock.ts'
 import { silentLogger } from '../../src/base/log.ts'
 import type { Endpoint } from '../../src/emulator/accounts/accounts.ts'
-import { openTemporary } from '../../src/emulator/data/data-file.ts'
 import { createDeliveries } from '../../src/emulator/deliveries/deliveries.ts'
-import type { AttemptReport, OutgoingEvent } from '../../src/emulator/deliveries/delivery.ts'
+import type { AttemptReport, Delivery, OutgoingEvent } from '../../src/emulator/deliveries/delivery.ts'
 import { createDeliveryStore } from '../../src/emulator/deliveries/store.ts'
 import { createFaults, type AttemptPlan, type Faults } from '../../src/emulator/faults/faults.ts'
 
@@ -14,37 +12,35 @@ export const stageSecret = 'whsec_0123456789abcdef'
 export interface DeliveryStageOptions {
   readonly clock?: TestClock
   readonly wall?: Clock
-  readonly db?: Database
+  /** Deliveries of the previous process. */
+  readonly stored?: readonly Delivery[]
   readonly faults?: Pick<Faults, 'holdMs' | 'planAttempt'>
 }
 
-/** The delivery engine over a real store. Events go to all endpoints. */
+/** The delivery engine with its store. Events go to all endpoints. */
 export function createDeliveryStage(endpoints: readonly Endpoint[], options: DeliveryStageOptions = {}) {
-  const { clock = createTestClock(), wall = createTestClock(), db = openTemporary() } = options
+  const { clock = createTestClock(), wall = createTestClock(), stored } = options
   const { faults = createFaults({ seed: 'stage' }) } = options
   const reports: AttemptReport[] = []
   const present = new Map(endpoints.map((endpoint) => [endpoint.id, endpoint]))
+  const store = createDeliveryStore(stored)
   const deliveries = createDeliveries({
     clock,
     wall,
     faults,
-    store: createDeliveryStore({ db, wall, log: silentLogger }),
+    store,
     find: (id) => present.get(id) ?? null,
     log: silentLogger,
     onAttempt: (report) => reports.push(report),
   })
-  const close = () => {
-    if (db.open) deliveries.close()
-    db.close()
-  }
-  onTestFinished(close)
+  onTestFinished(() => deliveries.close())
   return {
     clock,
+    store,
     deliveries,
     reports,
     endpoints: present,
     send: (event: OutgoingEvent) => deliveries.send(event, [...present.values()]),
-    close,
   }
 }
 

@@ -4,7 +4,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { createPages } from '../../src/emulator/server.ts'
+import { createPages } from '../../src/base/http/page-files.ts'
 import { send } from '../support/exact-request.ts'
 import { createTempDir } from '../support/temp-dir.ts'
 
@@ -13,6 +13,7 @@ const policy =
   "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 
 const page = '<!doctype html><title>the page</title>'
+const notBuilt = '<!doctype html><title>not built</title>'
 const script = 'console.log("ä")'
 
 async function makeFolder(path: string): Promise<void> {
@@ -26,7 +27,7 @@ async function makeFolder(path: string): Promise<void> {
 
 /** Serves the pages of a folder; returns a function that requests a path as it is. */
 async function serve(folder: string) {
-  const pages = await createPages(folder)
+  const pages = await createPages(folder, notBuilt)
   const server = createServer((incoming, response) => {
     if (pages.isFor(incoming)) pages.handle(incoming, response)
     else response.writeHead(404).end('not a page')
@@ -100,10 +101,10 @@ test('serves nothing outside the folder, through links, for folders, for later f
   for (const method of ['POST', 'DELETE', 'OPTIONS']) expect(await ask('/', method)).toMatchObject({ status: 404 })
 })
 
-test.each(['missing', 'empty'])('with a %s folder the page explains the build', async (what) => {
+test.each(['missing', 'empty'])('with a %s folder the page is the one for a missing build', async (what) => {
   await using dir = await createTempDir()
   const ask = await serve(what === 'empty' ? dir.path : join(dir.path, 'none'))
   const headers = { 'content-security-policy': policy }
-  expect(await ask('/')).toMatchObject({ status: 200, headers, text: expect.stringContaining('npm run build') })
+  expect(await ask('/')).toMatchObject({ status: 200, headers, text: notBuilt })
   expect(await ask('/assets/index-BX1.js')).toMatchObject({ status: 404 })
 })

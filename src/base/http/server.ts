@@ -21,8 +21,8 @@ export interface HttpServerOptions {
   readonly settings?: ServerOptions
   /** Called before the server listens, to add listeners. */
   readonly prepare?: (server: Server) => void
-  /** Name of the setting for the port, for error messages; or advice about an error. */
-  readonly portSetting: string | ((error: NodeJS.ErrnoException) => string)
+  /** Name of the setting for the port, for error messages. */
+  readonly portSetting: string
 }
 
 export interface HttpServer {
@@ -64,7 +64,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     if (request.httpVersionMajor === 1) options.handler(request, response)
     else response.writeHead(400, { Connection: 'close' }).end()
   }
-  const { tls, portSetting } = options
+  const { tls } = options
   const pair = tls && ('cert' in tls ? tls : { cert: readFileSync(tls.certFile), key: readFileSync(tls.keyFile) })
   // An import of these modules would also load the WebSocket client, with some 800 kB of source.
   const server = pair
@@ -81,11 +81,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   const onRequest = limitConnections(server, options.maxConnections)
   server.timeout = options.socketTimeoutMs ?? limits.socketTimeoutMs
 
-  const { port } = await listen(
-    server,
-    options,
-    typeof portSetting === 'string' ? (error) => adviceOn(error, portSetting) : portSetting,
-  )
+  const { port } = await listen(server, options)
   const shownHost = options.host.includes(':') ? `[${options.host}]` : options.host
   let closing: Promise<void> | undefined
 
@@ -107,20 +103,20 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   }
 }
 
+/** Error codes that the host causes; the port causes all others. */
+const hostCodes: readonly unknown[] = ['EADDRNOTAVAIL', 'ENOTFOUND', 'EAI_AGAIN', 'EAI_FAIL', 'EINVAL', 'EAFNOSUPPORT']
+
 function adviceOn({ code }: NodeJS.ErrnoException, portSetting: string): string {
+  if (hostCodes.includes(code)) return 'choose another host: a name or address of this machine'
   return code === 'EACCES'
     ? `this user may not use the port; set ${portSetting} to 1024 or above, or give Node CAP_NET_BIND_SERVICE`
     : `choose another ${portSetting}, or stop what uses it`
 }
 
-function listen(
-  server: Server,
-  { host, port }: HttpServerOptions,
-  advise: (error: NodeJS.ErrnoException) => string,
-): Promise<AddressInfo> {
+function listen(server: Server, { host, port, portSetting }: HttpServerOptions): Promise<AddressInfo> {
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
-      const message = `cannot listen on ${host}:${port}: ${listenErrorOf(error)}; ${advise(error)}`
+      const message = `cannot listen on ${host}:${port}: ${listenErrorOf(error)}; ${adviceOn(error, portSetting)}`
       reject(new InboxError('port_unavailable', message, { cause: error }))
     })
     server.listen(port, host, backlog, () => resolve(server.address() as AddressInfo))

@@ -4,7 +4,7 @@ import type { AlertType } from '../../../schema/rest/alert.ts'
 import type { Scope } from '../../../schema/rest/routes.ts'
 import type { Clock } from '../../base/clock.ts'
 import { drawId, drawSecret, type RandomBytes } from '../random.ts'
-import { WorldRefusal, type WorldCommand } from '../world/port.ts'
+import type { WorldCommand } from '../world/port.ts'
 
 /** Requests per minute by plan (R110–R113). `unlimited` is for load tests, never a default (A54). */
 export const planLimits = { free: 10, standard: 60, pro: 300, elite: 1000, unlimited: null } as const
@@ -100,10 +100,8 @@ export interface AccountsOptions {
   /** World time. */
   readonly clock: Pick<Clock, 'now'>
   readonly randomBytes: RandomBytes
-  /** Makes a state durable. If it throws, nothing changes. Default: nothing is stored. */
-  readonly save?: (state: AccountsState) => void
-  /** Makes the state and a world command durable together, then applies the command. Default: the world has no alerts. */
-  readonly execute?: (command: WorldCommand, accounts: AccountsState) => void
+  /** Applies a command to the world. Default: the world has no alerts. */
+  readonly execute?: (command: WorldCommand) => void
   /** True if alerts fire only once (A17). Default: false. */
   readonly isOneShot?: boolean
   /** Called after a webhook or an alert is deleted. */
@@ -112,10 +110,9 @@ export interface AccountsOptions {
 
 export type Accounts = ReturnType<typeof createAccounts>
 
-/** The accounts of the service, with their keys, webhooks and alerts; each list oldest first. With `save`, changes are durable on return. */
+/** The accounts of the service, with their keys, webhooks and alerts; each list oldest first. */
 export function createAccounts(options: AccountsOptions) {
-  const { clock, randomBytes, isOneShot = false } = options
-  const { save = () => {}, execute = () => {}, onEndpointDeleted = () => {} } = options
+  const { clock, randomBytes, isOneShot = false, execute = () => {}, onEndpointDeleted = () => {} } = options
   let state: AccountsState = { accounts: [], keys: [], webhooks: [], alerts: [] }
   /** Callers by key digest: lookup time reveals nothing about a key. */
   let callers: ReadonlyMap<string, Caller> = new Map()
@@ -131,21 +128,16 @@ export function createAccounts(options: AccountsOptions) {
     )
   }
 
-  function commit(change: Partial<AccountsState>): void {
-    const changed = { ...state, ...change }
-    save(changed)
-    load(changed)
-  }
+  const update = (change: Partial<AccountsState>) => load({ ...state, ...change })
 
-  /** Applies the change before the command, so that events within the command see it. */
-  function commitWith(command: WorldCommand, alerts: readonly Alert[]): void {
+  /** Changes the alerts before the world applies the command, so that events within the command see them. */
+  function changeAlerts(alerts: readonly Alert[], command: WorldCommand): void {
     const before = state
-    state = { ...state, alerts }
+    update({ alerts })
     try {
-      execute(command, state)
+      execute(command)
     } catch (error) {
       state = before
-      if (error instanceof WorldRefusal) save(before)
       throw error
     }
   }
@@ -170,17 +162,17 @@ export function createAccounts(options: AccountsOptions) {
       if (existing === undefined) {
         const accountId = drawId('acct', randomBytes)
         const account = { accountId, name, plan, alertSecret: drawSecret('whsec', randomBytes) }
-        commit({ accounts: [...state.accounts, account] })
+        update({ accounts: [...state.accounts, account] })
         return account
       }
       const account = { ...existing, plan }
-      commit({ accounts: replaced(state.accounts, existing, account) })
+      update({ accounts: replaced(state.accounts, existing, account) })
       return account
     },
     /** Replaces the secret that signs what the account's alerts send. */
     setAlertSecret(accountId: string, alertSecret: string): void {
       const existing = find(accountId)
-      commit({ accounts: replaced(state.accounts, existing, { ...existing, alertSecret }) })
+      update({ accounts: replaced(state.accounts, existing, { ...existing, alertSecret }) })
     },
 
     keys: (accountId: string): readonly ApiKey[] => ownedBy(state.keys, accountId).map(withoutDigest),
@@ -199,7 +191,7 @@ export function createAccounts(options: AccountsOptions) {
       }
       const keyId = drawId('key', randomBytes)
       const added = { keyId, accountId, name, scopes: [...scopes], createdAt: clock.now(), revokedAt: null }
-      commit({ keys: [...state.keys, { ...added, digest }] })
+      update({ keys: [...state.keys, { ...added, digest }] })
       return { ...added, value }
     },
     /** Idempotent. Null if the key is unknown. */
@@ -207,7 +199,7 @@ export function createAccounts(options: AccountsOptions) {
       const key = state.keys.find((one) => one.keyId === keyId)
       if (key === undefined) return null
       const revoked = { ...key, revokedAt: key.revokedAt ?? clock.now() }
-      commit({ keys: replaced(state.keys, key, revoked) })
+      update({ keys: replaced(state.keys, key, revoked) })
       return withoutDigest(revoked)
     },
 
@@ -230,7 +222,7 @@ export function createAccounts(options: AccountsOptions) {
         secret: secret ?? drawSecret('whsec', randomBytes),
         createdAt: clock.now(),
       }
-      commit({ webhooks: [...state.webhooks, webhook] })
+      update({ webhooks: [...state.webhooks, webhook] })
       return { webhook, isGenerated: secret === undefined }
     },
     /** Undefined members stay unchanged. */
@@ -240,11 +232,11 @@ export function createAccounts(options: AccountsOptions) {
     ): Webhook {
       const { url = webhook.url, events = webhook.events, secret = webhook.secret } = change
       const changed = { ...webhook, url, events, secret }
-      commit({ webhooks: replaced(state.webhooks, webhook, changed) })
+      update({ webhooks: replaced(state.webhooks, webhook, changed) })
       return changed
     },
     removeWebhook(webhook: Webhook): void {
-      commit({ webhooks: state.webhooks.filter(({ webhookId }) => webhookId !== webhook.webhookId) })
+      update({ webhooks: state.webhooks.filter(({ webhookId }) => webhookId !== webhook.webhookId) })
       onEndpointDeleted()
     },
 
@@ -258,20 +250,18 @@ export function createAccounts(options: AccountsOptions) {
       expectRoom(ownedBy(state.alerts, accountId).length, maxAlerts, 'alerts')
       const watched = { alertId: drawId('alrt', randomBytes), type, address, network, threshold }
       const alert = { ...watched, accountId, webhookUrl, label, status: 'active', createdAt: clock.now() } as const
-      commitWith({ kind: 'add-alert', ...watched, ...(isOneShot && { isOneShot }) }, [...state.alerts, alert])
+      changeAlerts([...state.alerts, alert], { kind: 'add-alert', ...watched, ...(isOneShot && { isOneShot }) })
       return alert
     },
     removeAlert({ alertId }: Alert): void {
-      commitWith(
-        { kind: 'remove-alert', alertId },
-        state.alerts.filter((other) => other.alertId !== alertId),
-      )
+      const others = state.alerts.filter((alert) => alert.alertId !== alertId)
+      changeAlerts(others, { kind: 'remove-alert', alertId })
       onEndpointDeleted()
     },
     /** Marks a one-shot alert as fired (A17). */
     setAlertTriggered(alertId: string): void {
       const alert = alertOf(alertId)
-      if (alert !== undefined) commit({ alerts: replaced(state.alerts, alert, { ...alert, status: 'triggered' }) })
+      if (alert !== undefined) update({ alerts: replaced(state.alerts, alert, { ...alert, status: 'triggered' }) })
     },
 
     /** URL and secret of a webhook or alert; null once it is deleted. */
@@ -284,7 +274,7 @@ export function createAccounts(options: AccountsOptions) {
     },
 
     state: () => state,
-    /** Replaces everything. Stores nothing and leaves the world as it is. */
+    /** Replaces everything. Leaves the world as it is. */
     restore: load,
   }
 }

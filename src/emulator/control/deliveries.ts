@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Attempt, AttemptReport, Deliveries, Delivery } from '../deliveries/delivery.ts'
+import type { Attempt, AttemptReport, Delivery } from '../deliveries/delivery.ts'
 import { HttpError } from '../rest/error.ts'
 import { type ControlContext, type Route, route, toTime } from './route.ts'
 import { limit, utcTime } from '../values.ts'
@@ -72,7 +72,7 @@ export type ShownReport = ReturnType<typeof toShownAttempt<AttemptReport>>
 /** Body of a bulk replay. */
 export type ReplayRequest = z.input<typeof replayBody>
 
-function toShown({ seq: _seq, eventSeq: _eventSeq, body: _body, createdAt, nextAttemptAt, ...delivery }: Delivery) {
+function toShown({ seq: _seq, body: _body, log: _log, createdAt, nextAttemptAt, ...delivery }: Delivery) {
   return {
     ...delivery,
     createdAt: toTime(createdAt),
@@ -80,8 +80,9 @@ function toShown({ seq: _seq, eventSeq: _eventSeq, body: _body, createdAt, nextA
   }
 }
 
-function toShownDetail({ log, ...delivery }: NonNullable<ReturnType<Deliveries['read']>>) {
-  return { ...toShown(delivery), body: delivery.body.toString(), log: log.map((attempt) => toShownAttempt(attempt)) }
+function toShownDetail(delivery: Delivery) {
+  const log = delivery.log.map((attempt) => toShownAttempt(attempt))
+  return { ...toShown(delivery), body: delivery.body.toString(), log }
 }
 
 /** Formats an attempt for responses and the stream. */

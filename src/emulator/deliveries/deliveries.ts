@@ -6,7 +6,7 @@ import type { Faults } from '../faults/faults.ts'
 import { type EndpointQueue, createEndpointQueue } from './endpoint-queue.ts'
 import { type PostResult, createPoster } from './post.ts'
 import type { Attempt, AttemptReport, Counts, Deliveries, Delivery, OutgoingEvent } from './delivery.ts'
-import { seqOf, type DeliveryStore } from './store.ts'
+import type { DeliveryStore } from './store.ts'
 
 export interface DeliveriesOptions {
   /** The world clock: times the retries. */
@@ -27,6 +27,8 @@ export interface DeliveriesOptions {
 
 /** Maximum deliveries per bulk replay. */
 const maxReplayed = 10_000
+/** Settled deliveries between two prunings. */
+const pruneEvery = 1_000
 const signatureHeader = 'X-Service-Signature'
 /** Signatures never expire, so a reader of the log must not get a whole one. */
 const shownDigits = 8
@@ -35,16 +37,15 @@ export type DeliveryEngine = ReturnType<typeof createDeliveries>
 
 /**
  * The delivery engine of the sender (R71, R72, R78, R80–R89). POSTs exact bytes, signed, until acknowledged, up to six
- * times. Pending deliveries live in the store: they survive restarts, and a million of them need little memory and one
- * timer per endpoint.
+ * times.
  */
 export function createDeliveries(options: DeliveriesOptions) {
   const { clock, wall, store, faults, parallel = 10, find, isPublicOnly = () => false, log, onAttempt } = options
-  const previous = store.begin()
   const poster = createPoster({ clock, wall })
   const queues = new Map<string, EndpointQueue>()
   const waiters = new Set<{ isMet: () => boolean; resolve: () => void }>()
-  let sums: { -readonly [K in keyof Counts]: Counts[K] } = { ...previous.counts, inFlight: 0 }
+  const sums = countAll(store.all())
+  let settledCount = 0
   /** Increases in `clear`. Results of attempts from an earlier epoch are dropped. */
   let epoch = 0
   let isClosed = false
@@ -52,26 +53,25 @@ export function createDeliveries(options: DeliveriesOptions) {
   function queueOf(endpointId: string): EndpointQueue {
     const known = queues.get(endpointId)
     if (known !== undefined) return known
-    const queue = createEndpointQueue({ endpointId, clock, store, parallel, attempt, onChange: resolveWaiters })
+    const queue = createEndpointQueue({
+      clock,
+      parallel,
+      attempt,
+      onChange(inFlight) {
+        sums.inFlight += inFlight
+        resolveWaiters()
+      },
+    })
     queues.set(endpointId, queue)
     return queue
   }
 
+  /** One attempt, with its extra ones (R88). */
   async function attempt(delivery: Delivery): Promise<void> {
-    sums.inFlight++
-    await sendAll(delivery)
-    sums.inFlight--
-  }
-
-  async function sendAll(delivery: Delivery): Promise<void> {
     const startEpoch = epoch
     const isStale = () => isClosed || startEpoch !== epoch
     const endpoint = find(delivery.endpointId)
-    if (endpoint === null) {
-      settle(delivery, 'cancelled')
-      store.save(delivery)
-      return
-    }
+    if (endpoint === null) return settle(delivery, 'cancelled')
     delivery.url = endpoint.url
     const number = delivery.attempts + 1
     const { deliveryId, eventId, eventType } = delivery
@@ -133,6 +133,7 @@ export function createDeliveries(options: DeliveriesOptions) {
     delivery.nextAttemptAt = null
     sums.pending--
     sums[state]++
+    if (++settledCount % pruneEvery === 0) store.prune()
   }
 
   function recordAttempt(
@@ -145,7 +146,7 @@ export function createDeliveries(options: DeliveriesOptions) {
     const { status, failure, latencyMs } = result
     sums.attempts++
     if (details.isExtra) sums.duplicates++
-    store.addAttempt(delivery, recorded)
+    delivery.log.push(recorded)
     const { deliveryId, eventId, eventType, endpointId, url, state } = delivery
     const outcome = isAcknowledged ? 'acknowledged' : details.isExtra || state === 'pending' ? 'failed' : state
     const entry = { deliveryId, eventId, url, attempt: details.attempt, status, failure, latencyMs }
@@ -154,7 +155,7 @@ export function createDeliveries(options: DeliveriesOptions) {
     onAttempt?.({ deliveryId, eventId, eventType, endpointId, url, outcome, ...recorded })
   }
 
-  const isIdle = () => sums.inFlight === 0 && [...queues.values()].every((queue) => queue.isIdle())
+  const isIdle = () => sums.inFlight === 0
   const resolveWaiters = () => {
     for (const waiter of waiters) {
       if (!isClosed && !waiter.isMet()) continue
@@ -168,58 +169,38 @@ export function createDeliveries(options: DeliveriesOptions) {
       resolveWaiters()
     })
 
-  /** Adds a replay to the store. The caller enqueues it. Null if its endpoint is deleted. */
-  function addReplay(delivery: Delivery): Delivery | null {
-    const endpoint = find(delivery.endpointId)
-    if (endpoint === null) return null
+  /** Adds a delivery of an event, and begins it if it is due. */
+  function add(event: OutgoingEvent, endpoint: Endpoint, dueAt: number, isReplay: boolean): Delivery {
+    const delivery = store.add(event, endpoint, clock.now(), dueAt, isReplay)
     sums.pending++
-    return store.addReplay(delivery, endpoint, clock.now())
+    queueOf(endpoint.id).add(delivery)
+    return delivery
   }
 
-  /** Makes replays durable before they are sent and reported. */
-  function enqueue(replays: readonly Delivery[]): void {
-    store.commit()
-    for (const { endpointId, createdAt } of replays) queueOf(endpointId).add(createdAt)
-  }
-
-  function get(deliveryId: string): Delivery | null {
-    const seq = seqOf(deliveryId)
-    return seq === undefined ? null : store.get(seq)
+  /** Null if the endpoint is deleted. */
+  function replay({ eventId, eventType, body, endpointId }: Delivery): Delivery | null {
+    const endpoint = find(endpointId)
+    return endpoint && add({ id: eventId, type: eventType, body }, endpoint, clock.now(), true)
   }
 
   /** Cancels the retries of a deleted endpoint (A45). */
   function cancelAll(endpointId: string): void {
-    for (const delivery of queues.get(endpointId)?.close() ?? []) {
-      delivery.state = 'cancelled'
-      delivery.nextAttemptAt = null
-    }
+    for (const delivery of queues.get(endpointId)?.close() ?? []) settle(delivery, 'cancelled')
     queues.delete(endpointId)
-    const cancelled = store.cancel(endpointId)
-    sums.pending -= cancelled
-    sums.cancelled += cancelled
   }
 
   return {
     /** Resumes deliveries of the previous process. Call it once. */
     start() {
-      for (const endpointId of previous.endpoints) {
-        if (find(endpointId) === null) cancelAll(endpointId)
-        else queueOf(endpointId).add(clock.now())
-      }
+      for (const delivery of store.all()) if (delivery.state === 'pending') queueOf(delivery.endpointId).add(delivery)
     },
-    /** Number of the newest world event that a previous process handled; null if there is none. */
-    worldSeq: () => previous.worldSeq,
-    markWorldEventsHandled: (seq: number) => store.markWorldEventsHandled(seq),
-    /** Sends an event to these endpoints, with retries (R78, R81–R86). `worldSeq`: its number in the world; null if it did not arise there. */
-    send(event: OutgoingEvent, endpoints: readonly Endpoint[], worldSeq: number | null = null): void {
+    /** Sends an event to these endpoints, with retries (R78, R81–R86). */
+    send(event: OutgoingEvent, endpoints: readonly Endpoint[]): void {
       if (isClosed) return
       const now = clock.now()
-      const targets = endpoints.map((endpoint) => {
-        return { endpoint, dueAt: now + faults.holdMs(targetOf(event.id, event.type, endpoint), now) }
-      })
-      store.add(event, targets, now, worldSeq)
-      sums.pending += targets.length
-      for (const { endpoint, dueAt } of targets) queueOf(endpoint.id).add(dueAt)
+      for (const endpoint of endpoints) {
+        add(event, endpoint, now + faults.holdMs(targetOf(event.id, event.type, endpoint), now), false)
+      }
     },
     /** Call it after endpoints changed: cancels the retries of deleted ones (A45). */
     endpointsChanged() {
@@ -228,23 +209,14 @@ export function createDeliveries(options: DeliveriesOptions) {
     },
     counts: () => ({ ...sums }),
     list: (filter, limit) => store.list(filter, limit),
-    read(deliveryId) {
-      const delivery = get(deliveryId)
-      return delivery && { ...delivery, log: store.attempts(delivery.seq) }
-    },
+    read: store.get,
     replay(deliveryId) {
-      const delivery = get(deliveryId)
-      if (delivery === null) return null
-      const replay = addReplay(delivery)
-      if (replay === null) return 'gone'
-      enqueue([replay])
-      return replay
+      const delivery = store.get(deliveryId)
+      return delivery && (replay(delivery) ?? 'gone')
     },
     replayAll(filter, isDryRun) {
       const possible = store.undelivered(filter).filter(({ endpointId }) => find(endpointId) !== null)
-      const chosen = isDryRun ? [] : possible.slice(0, maxReplayed)
-      const replays = chosen.flatMap(({ seq }) => store.get(seq) ?? []).flatMap((delivery) => addReplay(delivery) ?? [])
-      enqueue(replays)
+      const replays = isDryRun ? [] : possible.slice(0, maxReplayed).map(replay)
       return { matched: possible.length, replayed: replays.length }
     },
     idle: () => until(isIdle),
@@ -255,19 +227,38 @@ export function createDeliveries(options: DeliveriesOptions) {
       for (const queue of queues.values()) queue.close()
       queues.clear()
       store.clear()
-      sums = { ...store.begin().counts, inFlight: sums.inFlight }
+      Object.assign(sums, { ...noCounts, inFlight: sums.inFlight })
       resolveWaiters()
     },
-    /** Aborts requests in flight and stores pending changes. Pending deliveries stay pending. Idempotent. */
+    /** Aborts requests in flight. Pending deliveries stay pending. Idempotent. */
     close() {
       if (isClosed) return
       isClosed = true
       for (const queue of queues.values()) queue.close()
       poster.close()
       resolveWaiters()
-      store.commit()
     },
   } satisfies Deliveries & Record<string, unknown>
+}
+
+const noCounts: Counts = {
+  acknowledged: 0,
+  undelivered: 0,
+  cancelled: 0,
+  pending: 0,
+  inFlight: 0,
+  attempts: 0,
+  duplicates: 0,
+}
+
+function countAll(deliveries: readonly Delivery[]): { -readonly [K in keyof Counts]: Counts[K] } {
+  const sums = { ...noCounts }
+  for (const { state, log } of deliveries) {
+    sums[state]++
+    sums.attempts += log.length
+    sums.duplicates += log.filter(({ isExtra }) => isExtra).length
+  }
+  return sums
 }
 
 function targetOf(eventId: string, eventType: string, { id, url }: Endpoint) {

@@ -1,5 +1,3 @@
-// Part of the package's types: imports no database.
-
 /** An event to send. Its bytes are serialized once and never again (R72, R89). */
 export interface OutgoingEvent {
   readonly id: string
@@ -13,7 +11,6 @@ export type DeliveryState = 'pending' | 'acknowledged' | 'undelivered' | 'cancel
 export interface Delivery {
   readonly seq: number
   readonly deliveryId: string
-  readonly eventSeq: number
   readonly eventId: string
   readonly eventType: string
   readonly body: Buffer
@@ -32,6 +29,8 @@ export interface Delivery {
   lastStatus: number | null
   /** Failure of the latest attempt; null before the first attempt, or if it was acknowledged. */
   lastFailure: string | null
+  /** Attempts, oldest first. */
+  readonly log: Attempt[]
 }
 
 /** One POST and its result. Latency is on the wall clock. */
@@ -103,8 +102,8 @@ export interface Deliveries {
   counts(): Counts
   /** Newest first. */
   list(filter: DeliveryFilter, limit: number): readonly Delivery[]
-  /** A delivery with its attempts, oldest first; null if there is none. */
-  read(deliveryId: string): (Delivery & { readonly log: readonly Attempt[] }) | null
+  /** Null if there is none. */
+  read(deliveryId: string): Delivery | null
   /** Sends an event again: same bytes and id, one attempt (A46). Null for an unknown delivery, `gone` if its endpoint is deleted. */
   replay(deliveryId: string): Delivery | 'gone' | null
   /** Replays all matching undelivered events without a successful replay since, at most 10,000 per call. */

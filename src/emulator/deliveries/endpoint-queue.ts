@@ -1,92 +1,80 @@
 import type { Clock, Timer } from '../../base/clock.ts'
+import { addDue, takeDue, type Due } from '../sorted-list.ts'
 import type { Delivery } from './delivery.ts'
-import type { DeliveryStore } from './store.ts'
-
-/** Maximum due deliveries in memory per endpoint. The others stay in the store. */
-const maxReady = 256
 
 export interface EndpointQueueOptions {
-  readonly endpointId: string
   /** The world clock. */
   readonly clock: Clock
-  readonly store: Pick<DeliveryStore, 'due' | 'nextDueAt'>
   /** Concurrent deliveries of the endpoint (A44). */
   readonly parallel: number
-  /** Makes one attempt and saves its delivery. */
+  /** Makes one attempt. Sets `nextAttemptAt`; null if there is no further attempt. */
   readonly attempt: (delivery: Delivery) => Promise<void>
-  /** Called after each attempt. */
-  readonly onChange: () => void
+  /** Called when an attempt begins (1), and when it has ended and the next due ones have begun (-1). */
+  readonly onChange: (inFlight: 1 | -1) => void
 }
 
 export type EndpointQueue = ReturnType<typeof createEndpointQueue>
 
-/** The deliveries of one endpoint: up to `parallel` in flight, earliest due first, one timer for the rest. */
-export function createEndpointQueue({ endpointId, clock, store, parallel, attempt, onChange }: EndpointQueueOptions) {
-  let ready: Delivery[] = []
-  const inFlight = new Map<number, Delivery>()
-  /** True if the store may have due deliveries that are neither ready nor in flight. */
-  let hasMore = false
+/** The pending deliveries of one endpoint: up to `parallel` in flight, earliest due first, one timer for the rest. */
+export function createEndpointQueue({ clock, parallel, attempt, onChange }: EndpointQueueOptions) {
+  const waiting: (Due & { readonly delivery: Delivery })[] = []
+  const inFlight = new Set<Delivery>()
   let timer: Timer | undefined
+  /** Time of the timer; infinite without one. */
   let timerAt = Infinity
   let isClosed = false
 
-  function refill(): void {
-    const now = clock.now()
-    const limit = maxReady + inFlight.size
-    const due = store.due(endpointId, now, limit)
-    hasMore = due.length === limit
-    ready = due.filter(({ seq }) => !inFlight.has(seq))
-    if (!hasMore) setTimer(store.nextDueAt(endpointId, now) ?? Infinity)
+  function add(delivery: Delivery): void {
+    const { nextAttemptAt, seq } = delivery
+    if (nextAttemptAt !== null) addDue(waiting, { at: nextAttemptAt, priority: 0, order: seq, delivery })
   }
 
   function advance(): void {
-    while (!isClosed && inFlight.size < parallel) {
-      if (ready.length === 0 && hasMore) refill()
-      const delivery = ready.shift()
-      if (delivery === undefined) return
-      inFlight.set(delivery.seq, delivery)
-      void run(delivery)
+    if (isClosed) return
+    const now = clock.now()
+    while (inFlight.size < parallel) {
+      const next = takeDue(waiting, now)
+      if (next === undefined) break
+      void run(next.delivery)
     }
+    const nextAt = waiting[0]?.at ?? Infinity
+    // Due deliveries begin when others end.
+    setTimer(nextAt > now ? nextAt : Infinity)
   }
 
   async function run(delivery: Delivery): Promise<void> {
+    inFlight.add(delivery)
+    onChange(1)
     await attempt(delivery)
-    inFlight.delete(delivery.seq)
-    if (delivery.nextAttemptAt !== null) schedule(delivery.nextAttemptAt)
+    inFlight.delete(delivery)
+    add(delivery)
     advance()
-    onChange()
-  }
-
-  function schedule(dueAt: number): void {
-    if (dueAt <= clock.now()) hasMore = true
-    else if (dueAt < timerAt) setTimer(dueAt)
+    onChange(-1)
   }
 
   function setTimer(at: number): void {
+    if (at === timerAt) return
     timer?.cancel()
     timerAt = at
-    timer = at === Infinity || isClosed ? undefined : clock.after(at - clock.now(), onTimer)
+    timer = at === Infinity ? undefined : clock.after(at - clock.now(), onTimer)
   }
 
   function onTimer(): void {
     timerAt = Infinity
-    hasMore = true
     advance()
   }
 
   return {
-    /** Tells the queue that the store has a delivery due at this moment. */
-    add(dueAt: number): void {
-      schedule(dueAt)
+    /** Adds a pending delivery, and begins it if it is due. */
+    add(delivery: Delivery): void {
+      add(delivery)
       advance()
     },
-    /** True if nothing is in flight and nothing is due. */
-    isIdle: () => inFlight.size === 0 && ready.length === 0 && !hasMore,
-    /** Starts no further attempts; returns the deliveries in memory. Idempotent. */
+    /** Begins no further attempts; returns all deliveries, also those in flight. Idempotent. */
     close(): readonly Delivery[] {
       isClosed = true
       setTimer(Infinity)
-      return [...ready, ...inFlight.values()]
+      return [...waiting.map(({ delivery }) => delivery), ...inFlight]
     },
   }
 }

@@ -167,7 +167,7 @@ const noTrades = new TradeList()
 /** Trades in order, one line of text each; 10,000 per portion, fewer in the last. */
 export type TradePortion = readonly string[]
 
-export const rowsPerPortion = 10_000
+const rowsPerPortion = 10_000
 
 /** Every change of a balance, oldest first, with indexes by wallet and token. Each leg has the state after it, so any moment can be read. */
 export class TradeLog {
