@@ -3,20 +3,12 @@ import { z } from 'zod'
 import { driftKinds } from '../health/drift.ts'
 import { ackBudgetMs, type SenderMeter } from '../health/meter.ts'
 import { describeSchedule } from '../health/senders.ts'
-import {
-  orphanedHandlers,
-  openRunsOf,
-  internalLabel,
-  sourceOf,
-  type AuditRecord,
-  type GapRecord,
-} from '../inbox/port.ts'
+import { orphanedHandlers, openRunsOf, internalLabel, sourceOf, type AuditRecord } from '../inbox/port.ts'
 import { version } from '../base/version.ts'
 import { partsOfCaller } from './auth.ts'
 import { deadLettersOf } from './dead-letters.ts'
 import { shut } from './handlers.ts'
 import { pageParameters } from './parse.ts'
-import { reconcile, toReconcileJson } from './reconcile.ts'
 import { route, type AdminContext } from './route.ts'
 import { component, count, isoTimeOrNull, listOf, time, toFields, toPage, toWire } from './wire.ts'
 
@@ -78,7 +70,6 @@ const gap = component('Gap', {
   from: time,
   to: time,
   kind: z.enum(['stopped', 'killed', 'stood_still', 'restored']),
-  clean_stop: z.boolean(),
   retried_until: time.nullable().describe('when the sender has sent its last retry'),
   lost: z.object({ from: time, to: time }).nullable().describe('when lost events were first sent'),
   arrived: count,
@@ -111,11 +102,8 @@ const health = component('Health', {
   not_loaded: z.array(z.object({ handler: z.string(), open_runs: count })).nullable(),
   gaps: z.array(gap),
   warnings: z.array(warning),
-  sender: senderMeter.nullable().describe('all sources; null: no receiver runs in this process'),
   sources: z.array(sourceHealth).describe('deliveries of the last hour by source'),
   silences: z.array(silence),
-  reconcile: reconcile.nullable().describe('latest of this process'),
-  reconcile_configured: z.boolean().describe('true with access to the upstream service'),
 })
 
 const audit = component('AuditEntry', {
@@ -153,7 +141,6 @@ const settings = component('Settings', {
       default: z.string().describe('empty: none'),
     }),
   ),
-  secrets: z.array(secretUse),
 })
 
 export type WarningJson = z.output<typeof warning>
@@ -216,10 +203,7 @@ export const healthRoutes = {
     at: 'GET /settings',
     summary: 'List the settings, without secrets',
     gives: settings,
-    answer: async (context) => ({
-      settings: [...(context.settings?.() ?? [])],
-      secrets: await secretUses(context),
-    }),
+    answer: (context) => ({ settings: [...(context.settings?.() ?? [])] }),
   }),
   listAudit: route({
     group: 'health',
@@ -234,10 +218,9 @@ export const healthRoutes = {
 export const senderWindowMs = 3_600_000
 
 async function showHealth(context: AdminContext): Promise<HealthJson> {
-  const { inbox, handlers, openBreakers, meter, senders = [], watch, reconciler } = context
+  const { inbox, handlers, openBreakers, senders = [], watch } = context
   const [stats, gaps] = await Promise.all([inbox.stats(), inbox.gaps()])
   const loaded = handlers?.()
-  const latest = reconciler?.current() ?? null
   return {
     missing_sequence_numbers: stats.missingSeqs,
     dead_letters: deadLettersOf(stats),
@@ -250,17 +233,14 @@ async function showHealth(context: AdminContext): Promise<HealthJson> {
       return { handler, ...toWire(state), open_runs: row === undefined ? 0 : openRunsOf(row) }
     }),
     not_loaded: loaded === undefined ? null : toWire(orphanedHandlers(stats.handlers, loaded)),
-    gaps: gaps.map(toGapJson),
+    gaps: toWire(gaps),
     warnings: toWire(watch?.warnings() ?? []),
-    sender: meter === undefined ? null : toSenderJson(meter.summary(senderWindowMs)),
     sources: senders.map(({ sender, meter: ofSource }) => {
       const { source, ackLimitMs } = sender
       const summary = toSenderJson(ofSource.summary(senderWindowMs), ackLimitMs)
       return { source, sender: summary, retries: describeSchedule(sender) }
     }),
     silences: toWire(watch?.silences() ?? []),
-    reconcile: latest && toReconcileJson(latest),
-    reconcile_configured: reconciler?.isConfigured ?? false,
   }
 }
 
@@ -285,10 +265,6 @@ async function secretUses({ inbox, secretLabels, senders = [] }: AdminContext): 
       events: use?.count ?? 0,
     }
   })
-}
-
-function toGapJson(record: GapRecord): GapJson {
-  return { ...toWire(record), clean_stop: record.kind === 'stopped' }
 }
 
 function toAuditJson({ detail, by, ...entry }: AuditRecord): AuditJson {

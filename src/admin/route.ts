@@ -40,7 +40,7 @@ export interface AdminContext {
   readonly drift?: Pick<DriftCounter, 'records'>
   readonly watch?: Pick<HealthWatch, 'warnings' | 'silences' | 'backlog'>
   /** Missing without access to the upstream service. */
-  readonly reconciler?: Omit<Reconciler, 'close'>
+  readonly reconciler?: Omit<Reconciler, 'close'> | undefined
   readonly rejects?: Pick<Rejects, 'list' | 'explain' | 'count'>
   /** The settings in force, without secrets. */
   readonly settings?: () => readonly {

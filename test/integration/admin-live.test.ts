@@ -127,7 +127,7 @@ test('rejected and aborted requests cause a warning with the reasons', async () 
   await clock.advance(10_000)
   const health = async () => JSON.parse(await ask(app, 'health')) as HealthJson
   await until(async () => (await health()).warnings.length > 0, 'a health check')
-  const { warnings, sender } = await health()
+  const { warnings, sources } = await health()
   const found = warnings.find(({ code }) => code === 'deliveries_rejected')
   expect(found).toMatchObject({
     level: 'warning',
@@ -135,7 +135,7 @@ test('rejected and aborted requests cause a warning with the reasons', async () 
     href: '/deliveries/rejected',
   })
   expect(found?.text).toMatch(/INBOX_BODY_LIMIT.*compressed.*incomplete.*INBOX_UNUSABLE_STATUS/)
-  expect(sender).toMatchObject({ deliveries: 1, unusable: 1, acknowledged: 0, success_rate: 0 })
+  expect(sources[0]?.sender).toMatchObject({ deliveries: 1, unusable: 1, acknowledged: 0, success_rate: 0 })
 })
 
 test.each([
