@@ -127,7 +127,6 @@ const replica = component('Replica', {
   alive: z.boolean().describe('true if it reported lately'),
   self: z.boolean().describe('true for the process that answers'),
   leader: z.boolean().describe('true if it runs replays and backfills'),
-  load: z.record(z.string(), z.number()).describe('reported load by name'),
 })
 const replicaList = component('ReplicaList', { data: z.array(replica) })
 
@@ -181,21 +180,9 @@ export const healthRoutes = {
     summary: 'List the processes that work on this inbox',
     gives: replicaList,
     async answer({ cluster, startedAt, now }) {
-      const alone = {
-        startedAt: startedAt ?? now(),
-        beatAt: now(),
-        isAlive: true,
-        isSelf: true,
-        isLeader: true,
-        load: {},
-      }
+      const alone = { startedAt: startedAt ?? now(), beatAt: now(), isAlive: true, isSelf: true, isLeader: true }
       const replicas = (await cluster?.replicas()) ?? [{ id: `${hostname()}-${process.pid}`, version, ...alone }]
-      return {
-        data: replicas.map((each) => ({
-          ...toFields(replica, { ...each, seenAt: each.beatAt }),
-          load: { ...each.load },
-        })),
-      }
+      return { data: replicas.map((each) => toFields(replica, { ...each, seenAt: each.beatAt })) }
     },
   }),
   getSettings: route({

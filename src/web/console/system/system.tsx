@@ -1,5 +1,5 @@
 import { useGet } from '../../ui/api.tsx'
-import { formatBytes, formatCount, formatNumber } from '../../ui/format.ts'
+import { formatBytes, formatCount } from '../../ui/format.ts'
 import { Facts, Panel } from '../../ui/shell.tsx'
 import { Empty, Loaded } from '../../ui/states.tsx'
 import { Status } from '../../ui/status.tsx'
@@ -96,16 +96,7 @@ const replicaColumns: readonly Column<ReplicaJson>[] = [
   textColumn('Version', 'version', { width: '7rem' }),
   timeColumn('Started', 'started_at'),
   ageColumn('Seen', 'seen_at'),
-  { header: 'Load', cell: ({ load }) => <Line value={loadText(load)} fallback="not reported" /> },
 ]
-
-function loadText(load: ReplicaJson['load']): string {
-  const parts = Object.entries(load).map(([name, value]) => {
-    const [, size] = /^(.*)_bytes$/.exec(name) ?? []
-    return size === undefined ? `${name} ${formatNumber(value)}` : `${size} ${formatBytes(value)}`
-  })
-  return parts.join(', ')
-}
 
 function Replicas() {
   const query = useGet<{ readonly data: readonly ReplicaJson[] }>('/replicas', { pollMs: 10_000 })
