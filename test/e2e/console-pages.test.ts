@@ -33,7 +33,6 @@ function placesOf({ rejectId, unusableId, digest }: FilledAdmin) {
     ['/system/secrets', 'never used'],
     ['/system/replicas', 'leader'],
     ['/system/audit', 'handler.pause'],
-    ['/system/database', 'Blocked keys'],
     ['/nowhere', 'There is no page here'],
   ]
   return places
