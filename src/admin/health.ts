@@ -95,7 +95,6 @@ const health = component('Health', {
   missing_sequence_numbers: count,
   dead_letters: count,
   quarantined: count,
-  oldest_open_at: time.nullable(),
   paused: z.boolean(),
   paused_handlers: z.array(z.string()),
   shut_sinks: z.array(z.object({ ...shut.shape, handler: z.string(), open_runs: count })),
@@ -212,7 +211,6 @@ async function showHealth(context: AdminContext): Promise<HealthJson> {
     missing_sequence_numbers: stats.missingSeqs,
     dead_letters: deadLettersOf(stats),
     quarantined: stats.quarantined,
-    oldest_open_at: isoTimeOrNull(stats.oldestOpenAt),
     paused: stats.paused,
     paused_handlers: stats.handlers.filter(({ paused }) => paused).map(({ handler }) => handler),
     shut_sinks: [...(openBreakers?.() ?? [])].map(([handler, state]) => {

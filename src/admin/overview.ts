@@ -12,7 +12,6 @@ export const overview = component('Overview', {
   started_at: time.nullable(),
   version: z.string(),
   events: z.int().describe('on-chain events stored ever'),
-  events_per_second: z.number().min(0).describe('over the last 10 s'),
   events_per_minute: z
     .number()
     .min(0)
@@ -95,7 +94,6 @@ export async function showOverview(context: AdminContext): Promise<OverviewJson>
     started_at: isoTimeOrNull(startedAt),
     version,
     events: uses.reduce((sum, { count: events }) => sum + events, 0),
-    events_per_second: meter?.perSecond() ?? 0,
     events_per_minute: perMinute,
     sender: meter === undefined ? null : toSenderJson(meter.summary(senderWindowMs)),
     open_runs: stats.handlers.reduce((sum, row) => sum + openRunsOf(row) + row.running, 0),
