@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { InboxError } from '../base/errors.ts'
 import { parseExactJson } from '../base/exact-json.ts'
 import {
   defaultSource,
@@ -10,7 +11,6 @@ import {
   type RunRecord,
 } from '../inbox/port.ts'
 import { eventQuery, page } from './parse.ts'
-import { bodyGone, noEvent } from './replays.ts'
 import { describeRoute, route, type AdminContext } from './route.ts'
 import { component, count, isoTimeOrNull, pageShape, runError, time, toBuffer, toPage, toWire } from './wire.ts'
 
@@ -142,13 +142,13 @@ export const eventBytesRoute = describeRoute({
 /** The exact bytes of an event. Throws `not_found`. */
 export async function rawEvent(context: AdminContext, id: string): Promise<Buffer> {
   const { raw } = await findEvent(context, id)
-  if (raw.length === 0) throw bodyGone()
+  if (raw.length === 0) throw new InboxError('not_found', 'the body of this event was pruned')
   return toBuffer(raw)
 }
 
 async function findEvent({ inbox }: AdminContext, id: string): Promise<EventDetail> {
   const event = await inbox.event(id)
-  if (event === null) throw noEvent()
+  if (event === null) throw new InboxError('not_found', 'there is no event with this id')
   return event
 }
 

@@ -16,7 +16,6 @@ export const shut = component('Shut', {
 
 const handlerPace = component('HandlerPace', {
   per_second: z.number().min(0).describe('ended attempts over the last minute'),
-  failures_per_second: z.number().min(0).describe('over the last minute'),
   error_rate: z
     .number()
     .min(0)
@@ -192,7 +191,6 @@ async function noHandler(inbox: QueryStore, unknownName: string): Promise<InboxE
 
 const noAttempts: HandlerPace = {
   perSecond: 0,
-  failuresPerSecond: 0,
   errorRate: null,
   p50Ms: null,
   p95Ms: null,

@@ -3,20 +3,12 @@ import { z } from 'zod'
 import { driftKinds } from '../health/drift.ts'
 import { ackBudgetMs, type SenderMeter } from '../health/meter.ts'
 import { describeSchedule } from '../health/senders.ts'
-import {
-  orphanedHandlers,
-  openRunsOf,
-  internalLabel,
-  sourceOf,
-  type AuditRecord,
-  type GapRecord,
-} from '../inbox/port.ts'
+import { orphanedHandlers, openRunsOf, internalLabel, sourceOf, type AuditRecord } from '../inbox/port.ts'
 import { version } from '../base/version.ts'
 import { partsOfCaller } from './auth.ts'
 import { deadLettersOf } from './dead-letters.ts'
 import { shut } from './handlers.ts'
 import { pageParameters } from './parse.ts'
-import { reconcile, toReconcileJson } from './reconcile.ts'
 import { route, type AdminContext } from './route.ts'
 import { component, count, isoTimeOrNull, listOf, time, toFields, toPage, toWire } from './wire.ts'
 
@@ -78,7 +70,6 @@ const gap = component('Gap', {
   from: time,
   to: time,
   kind: z.enum(['stopped', 'killed', 'stood_still', 'restored']),
-  clean_stop: z.boolean(),
   retried_until: time.nullable().describe('when the sender has sent its last retry'),
   lost: z.object({ from: time, to: time }).nullable().describe('when lost events were first sent'),
   arrived: count,
@@ -104,18 +95,14 @@ const health = component('Health', {
   missing_sequence_numbers: count,
   dead_letters: count,
   quarantined: count,
-  oldest_open_at: time.nullable(),
   paused: z.boolean(),
   paused_handlers: z.array(z.string()),
   shut_sinks: z.array(z.object({ ...shut.shape, handler: z.string(), open_runs: count })),
   not_loaded: z.array(z.object({ handler: z.string(), open_runs: count })).nullable(),
   gaps: z.array(gap),
   warnings: z.array(warning),
-  sender: senderMeter.nullable().describe('all sources; null: no receiver runs in this process'),
   sources: z.array(sourceHealth).describe('deliveries of the last hour by source'),
   silences: z.array(silence),
-  reconcile: reconcile.nullable().describe('latest of this process'),
-  reconcile_configured: z.boolean().describe('true with access to the upstream service'),
 })
 
 const audit = component('AuditEntry', {
@@ -139,7 +126,6 @@ const replica = component('Replica', {
   alive: z.boolean().describe('true if it reported lately'),
   self: z.boolean().describe('true for the process that answers'),
   leader: z.boolean().describe('true if it runs replays and backfills'),
-  load: z.record(z.string(), z.number()).describe('reported load by name'),
 })
 const replicaList = component('ReplicaList', { data: z.array(replica) })
 
@@ -153,7 +139,6 @@ const settings = component('Settings', {
       default: z.string().describe('empty: none'),
     }),
   ),
-  secrets: z.array(secretUse),
 })
 
 export type WarningJson = z.output<typeof warning>
@@ -194,21 +179,9 @@ export const healthRoutes = {
     summary: 'List the processes that work on this inbox',
     gives: replicaList,
     async answer({ cluster, startedAt, now }) {
-      const alone = {
-        startedAt: startedAt ?? now(),
-        beatAt: now(),
-        isAlive: true,
-        isSelf: true,
-        isLeader: true,
-        load: {},
-      }
+      const alone = { startedAt: startedAt ?? now(), beatAt: now(), isAlive: true, isSelf: true, isLeader: true }
       const replicas = (await cluster?.replicas()) ?? [{ id: `${hostname()}-${process.pid}`, version, ...alone }]
-      return {
-        data: replicas.map((each) => ({
-          ...toFields(replica, { ...each, seenAt: each.beatAt }),
-          load: { ...each.load },
-        })),
-      }
+      return { data: replicas.map((each) => toFields(replica, { ...each, seenAt: each.beatAt })) }
     },
   }),
   getSettings: route({
@@ -216,10 +189,7 @@ export const healthRoutes = {
     at: 'GET /settings',
     summary: 'List the settings, without secrets',
     gives: settings,
-    answer: async (context) => ({
-      settings: [...(context.settings?.() ?? [])],
-      secrets: await secretUses(context),
-    }),
+    answer: (context) => ({ settings: [...(context.settings?.() ?? [])] }),
   }),
   listAudit: route({
     group: 'health',
@@ -234,15 +204,13 @@ export const healthRoutes = {
 export const senderWindowMs = 3_600_000
 
 async function showHealth(context: AdminContext): Promise<HealthJson> {
-  const { inbox, handlers, openBreakers, meter, senders = [], watch, reconciler } = context
+  const { inbox, handlers, openBreakers, senders = [], watch } = context
   const [stats, gaps] = await Promise.all([inbox.stats(), inbox.gaps()])
   const loaded = handlers?.()
-  const latest = reconciler?.current() ?? null
   return {
     missing_sequence_numbers: stats.missingSeqs,
     dead_letters: deadLettersOf(stats),
     quarantined: stats.quarantined,
-    oldest_open_at: isoTimeOrNull(stats.oldestOpenAt),
     paused: stats.paused,
     paused_handlers: stats.handlers.filter(({ paused }) => paused).map(({ handler }) => handler),
     shut_sinks: [...(openBreakers?.() ?? [])].map(([handler, state]) => {
@@ -250,17 +218,14 @@ async function showHealth(context: AdminContext): Promise<HealthJson> {
       return { handler, ...toWire(state), open_runs: row === undefined ? 0 : openRunsOf(row) }
     }),
     not_loaded: loaded === undefined ? null : toWire(orphanedHandlers(stats.handlers, loaded)),
-    gaps: gaps.map(toGapJson),
+    gaps: toWire(gaps),
     warnings: toWire(watch?.warnings() ?? []),
-    sender: meter === undefined ? null : toSenderJson(meter.summary(senderWindowMs)),
     sources: senders.map(({ sender, meter: ofSource }) => {
       const { source, ackLimitMs } = sender
       const summary = toSenderJson(ofSource.summary(senderWindowMs), ackLimitMs)
       return { source, sender: summary, retries: describeSchedule(sender) }
     }),
     silences: toWire(watch?.silences() ?? []),
-    reconcile: latest && toReconcileJson(latest),
-    reconcile_configured: reconciler?.isConfigured ?? false,
   }
 }
 
@@ -285,10 +250,6 @@ async function secretUses({ inbox, secretLabels, senders = [] }: AdminContext): 
       events: use?.count ?? 0,
     }
   })
-}
-
-function toGapJson(record: GapRecord): GapJson {
-  return { ...toWire(record), clean_stop: record.kind === 'stopped' }
 }
 
 function toAuditJson({ detail, by, ...entry }: AuditRecord): AuditJson {

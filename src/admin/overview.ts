@@ -12,7 +12,6 @@ export const overview = component('Overview', {
   started_at: time.nullable(),
   version: z.string(),
   events: z.int().describe('on-chain events stored ever'),
-  events_per_second: z.number().min(0).describe('over the last 10 s'),
   events_per_minute: z
     .number()
     .min(0)
@@ -51,7 +50,6 @@ const activity = component('Activity', {
     }),
   ),
   by_type: z.array(z.object({ type: z.string(), count, series: z.array(count) })),
-  by_network: z.array(z.object({ network: z.string().nullable(), count, series: z.array(count) })),
   backlog: z
     .array(z.object({ at: time, open_runs: count, dead_letters: count }))
     .describe('at the end of each minute of the last hour, as seen by this process'),
@@ -96,7 +94,6 @@ export async function showOverview(context: AdminContext): Promise<OverviewJson>
     started_at: isoTimeOrNull(startedAt),
     version,
     events: uses.reduce((sum, { count: events }) => sum + events, 0),
-    events_per_second: meter?.perSecond() ?? 0,
     events_per_minute: perMinute,
     sender: meter === undefined ? null : toSenderJson(meter.summary(senderWindowMs)),
     open_runs: stats.handlers.reduce((sum, row) => sum + openRunsOf(row) + row.running, 0),
@@ -145,7 +142,7 @@ export function activityQuery(window: ActivityJson['window'], now: number): Acti
   return { from: to - buckets * bucketMs, to, bucketMs }
 }
 
-/** All buckets, with empty ones. Types and networks have series for the twenty largest, and one for all others. */
+/** All buckets, with empty ones. The twenty largest types have a series, and all others have one together. */
 export function toActivityJson(
   window: ActivityJson['window'],
   { from, to, bucketMs }: ActivityQuery,
@@ -170,14 +167,7 @@ export function toActivityJson(
       events,
       acks: toAcksJson(ackAt.get(place)),
     })),
-    by_type: largest(within, ({ type }) => type, seriesOf).map(({ name, ...row }) => ({
-      type: name ?? others,
-      ...row,
-    })),
-    by_network: largest(within, ({ network }) => network, seriesOf).map(({ name, ...row }) => ({
-      network: name,
-      ...row,
-    })),
+    by_type: largestTypes(within).map(({ members, ...row }) => ({ ...row, series: seriesOf(members) })),
   }
 }
 
@@ -187,18 +177,13 @@ function toAcksJson(bucket: AckBucket | undefined): ActivityJson['buckets'][numb
   return toWire(acks)
 }
 
-function largest(
-  rows: readonly Activity[],
-  nameOf: (row: Activity) => string | null,
-  seriesOf: (rows: readonly Activity[]) => number[],
-) {
-  const all = [...Map.groupBy(rows, nameOf)]
-    .map(([name, members]) => ({ name, count: members.reduce((sum, { count: some }) => sum + some, 0), members }))
-    .toSorted((a, b) => b.count - a.count || (a.name ?? '').localeCompare(b.name ?? '', 'en'))
-  const rest = all.splice(maxSeries)
-  if (rest.length > 0) {
-    const total = rest.reduce((sum, { count: some }) => sum + some, 0)
-    all.push({ name: others, count: total, members: rest.flatMap(({ members }) => members) })
+function largestTypes(rows: readonly Activity[]) {
+  const group = (type: string, members: readonly Activity[]) => {
+    return { type, count: members.reduce((sum, row) => sum + row.count, 0), members }
   }
-  return all.map(({ name, count: sum, members }) => ({ name, count: sum, series: seriesOf(members) }))
+  const all = [...Map.groupBy(rows, ({ type }) => type)]
+    .map(([type, members]) => group(type, members))
+    .toSorted((a, b) => b.count - a.count || a.type.localeCompare(b.type, 'en'))
+  const rest = all.splice(maxSeries).flatMap(({ members }) => members)
+  return rest.length === 0 ? all : [...all, group(others, rest)]
 }

@@ -1,6 +1,5 @@
 import { z } from 'zod'
 import { InboxError } from '../base/errors.ts'
-import type { Reconcile } from '../health/reconcile.ts'
 import { neededTime } from './parse.ts'
 import { route, type AdminContext } from './route.ts'
 import { component, count, isoTime, time, toWire } from './wire.ts'
@@ -31,16 +30,17 @@ export const reconcile = component('Reconcile', {
     .describe('trades that no stored event names; the first 1,000'),
   candidate_count: count,
 })
-const foundReconcile = component('FoundReconcile', { reconcile: reconcile.nullable().describe('null: none') })
+const foundReconcile = component('FoundReconcile', {
+  configured: z.boolean().describe('true with access to the upstream service'),
+  reconcile: reconcile.nullable().describe('latest of this process; null: none'),
+})
 
 export type ReconcileJson = z.output<typeof reconcile>
+export type FoundReconcileJson = z.output<typeof foundReconcile>
 
 const reconcileBody = z
   .strictObject({ from: neededTime, to: neededTime })
   .describe('{"from": "2026-01-31T14:00:00Z", "to": "2026-01-31T16:00:00Z"}')
-
-/** Contexts with a comparison that is starting: concurrent calls start only one. */
-const starting = new WeakSet<AdminContext>()
 
 export const reconcileRoutes = {
   startReconcile: route({
@@ -51,48 +51,36 @@ export const reconcileRoutes = {
     status: 202,
     errors: ['already_running', 'api_not_configured'],
     logged: 'reconcile started',
-    async answer(context, { body: span, by }) {
-      const { inbox, reconciler } = context
+    async answer({ inbox, reconciler }, { body: span, by }) {
       if (reconciler === undefined) {
         throw new InboxError('api_not_configured', 'no access to the upstream: set INBOX_API_URL and INBOX_API_KEY')
       }
-      if (starting.has(context)) {
-        throw new InboxError('already_running', 'a comparison is starting: wait for it, or cancel it')
-      }
       reconciler.check(span)
-      starting.add(context)
-      try {
-        await inbox.note('reconcile.start', { from: isoTime(span.from), to: isoTime(span.to) }, by)
-        return toReconcileJson(reconciler.start(span))
-      } finally {
-        starting.delete(context)
-      }
+      await inbox.note('reconcile.start', { from: isoTime(span.from), to: isoTime(span.to) }, by)
+      return toWire(reconciler.start(span))
     },
   }),
   getReconcile: route({
     at: 'GET /reconcile',
     summary: 'Show the progress and findings of the latest comparison',
     gives: foundReconcile,
-    answer: ({ reconciler }) => ({ reconcile: orNull(reconciler?.current()) }),
+    answer: (context) => showReconcile(context),
   }),
   cancelReconcile: route({
     at: 'POST /reconcile/cancel',
     summary: 'Cancel a running comparison; its findings stay',
     gives: foundReconcile,
     logged: 'reconcile cancelled',
-    async answer({ inbox, reconciler }, { by }) {
+    async answer(context, { by }) {
+      const { inbox, reconciler } = context
       const isRunning = reconciler?.current()?.state === 'running'
-      const latest = { reconcile: orNull(reconciler?.cancel()) }
+      reconciler?.cancel()
       if (isRunning) await inbox.note('reconcile.cancel', {}, by)
-      return latest
+      return showReconcile(context)
     },
   }),
 }
 
-export function toReconcileJson(latest: Reconcile): ReconcileJson {
-  return toWire(latest)
-}
-
-function orNull(latest: Reconcile | null | undefined): ReconcileJson | null {
-  return latest ? toReconcileJson(latest) : null
+function showReconcile({ reconciler }: AdminContext): FoundReconcileJson {
+  return { configured: reconciler !== undefined, reconcile: toWire(reconciler?.current() ?? null) }
 }

@@ -15,10 +15,7 @@ const rejectGroup = component('RejectGroup', {
   size_bytes: count.nullable().describe('size of the newest body; null: not read'),
   explainable: z.boolean().describe('true if the newest request can be explained'),
 })
-const rejectList = component('RejectList', {
-  data: z.array(rejectGroup),
-  dropped_groups: count.describe('groups dropped for newer ones'),
-})
+const rejectList = component('RejectList', { data: z.array(rejectGroup) })
 
 /** Contains no secret and no signature. */
 const rejectExplanation = component('RejectExplanation', {
@@ -39,10 +36,7 @@ export const rejectRoutes = {
     at: 'GET /rejects',
     summary: 'List rejected requests by reason and address, latest first',
     gives: rejectList,
-    answer({ rejects }) {
-      const { groups, droppedGroups } = rejects?.list() ?? { groups: [], droppedGroups: 0 }
-      return { data: groups.map((group) => toFields(rejectGroup, group)), dropped_groups: droppedGroups }
-    },
+    answer: ({ rejects }) => ({ data: (rejects?.list() ?? []).map((group) => toFields(rejectGroup, group)) }),
   }),
   explainReject: route({
     at: 'GET /rejects/:id',

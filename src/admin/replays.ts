@@ -30,7 +30,6 @@ const cancelledReplay = component('CancelledReplay', {
   ...replay.shape,
   cancelled: z.boolean().describe('true if this call cancelled it'),
 })
-const started = z.union([replay, replayCount])
 
 export type ReplayJson = z.output<typeof replay>
 export type ReplayCountJson = z.output<typeof replayCount>
@@ -61,19 +60,6 @@ const replayId = { name: 'id', description: 'The number of the replay.' }
 const maxNamedIds = 20
 
 export const replayRoutes = {
-  replayEvent: route({
-    at: 'POST /events/:id/replay',
-    param: { name: 'id', description: "The sender's id of the event." },
-    summary: 'Replay one event',
-    gives: started,
-    logged: 'replay started',
-    async answer({ inbox }, { id, by }) {
-      const event = await inbox.event(id)
-      if (event === null) throw noEvent()
-      if (event.raw.length === 0) throw bodyGone()
-      return toReplayJson(await inbox.startReplay({ filter: { ids: [id] }, perSecond: null, newKeys: false }, by))
-    },
-  }),
   listReplays: route({
     at: 'GET /replays',
     summary: 'List replays, newest first',
@@ -85,7 +71,7 @@ export const replayRoutes = {
     at: 'POST /replays',
     summary: 'Replay the events that a filter matches, or count them',
     body: replayBody,
-    gives: started,
+    gives: z.union([replay, replayCount]),
     errors: ['not_found'],
     logged: 'replay started',
     async answer({ inbox }, { body, by }) {
@@ -116,14 +102,6 @@ export const replayRoutes = {
       return { ...toReplayJson(await findReplay(context, id)), cancelled }
     },
   }),
-}
-
-export function noEvent(): InboxError {
-  return new InboxError('not_found', 'there is no event with this id')
-}
-
-export function bodyGone(): InboxError {
-  return new InboxError('not_found', 'the body of this event was pruned')
 }
 
 async function findReplay({ inbox }: AdminContext, id: string): Promise<ReplayRecord> {

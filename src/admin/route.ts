@@ -34,13 +34,13 @@ export interface AdminContext {
   /** Makes every process send one item of a sink whose breaker is open. Missing if no process runs handlers. */
   readonly trySink?: (handler: string, by?: string) => Promise<readonly (SinkTry & { readonly replica: string })[]>
   /** Counts the deliveries of all sources. */
-  readonly meter?: Pick<HealthMeter, 'summary' | 'acks' | 'perSecond'>
+  readonly meter?: Pick<HealthMeter, 'summary' | 'acks'>
   readonly senders?: readonly MeteredSender[]
   /** Missing without a receiver in this process. */
   readonly drift?: Pick<DriftCounter, 'records'>
   readonly watch?: Pick<HealthWatch, 'warnings' | 'silences' | 'backlog'>
   /** Missing without access to the upstream service. */
-  readonly reconciler?: Omit<Reconciler, 'close'>
+  readonly reconciler?: Omit<Reconciler, 'close'> | undefined
   readonly rejects?: Pick<Rejects, 'list' | 'explain' | 'count'>
   /** The settings in force, without secrets. */
   readonly settings?: () => readonly {

@@ -222,8 +222,9 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
     },
   })
   opened.defer(() => watch.close())
-  const reconciler = createReconciler({ inbox, client: reconcileClientOf(options), clock, log })
-  opened.defer(() => reconciler.close())
+  const client = reconcileClientOf(options)
+  const reconciler = client && createReconciler({ inbox, client, clock, log })
+  opened.defer(() => reconciler?.close())
 
   const paths = [config.path, ...config.sources.map(({ settings }) => settings.path)]
   const storedHeaders = withoutSecrets(config.storedHeaders, sources.sources)
@@ -377,9 +378,9 @@ interface AccessOptions {
   readonly log: Logger
 }
 
-/** Creates a client per reconciliation, with its own pace. Null: no access to the upstream REST API. */
-function reconcileClientOf({ config: { api }, log, clock }: AccessOptions): ReconcilerOptions['client'] {
-  if (api === undefined) return null
+/** Creates a client per reconciliation, with its own pace. Undefined: no access to the upstream REST API. */
+function reconcileClientOf({ config: { api }, log, clock }: AccessOptions): ReconcilerOptions['client'] | undefined {
+  if (api === undefined) return undefined
   return (signal, onRequest) =>
     createClient({
       baseUrl: api.url,

@@ -50,7 +50,6 @@ export class SettledCounter {
 export interface HandlerPace {
   /** Attempts that ended per second, over the last minute. */
   readonly perSecond: number
-  readonly failuresPerSecond: number
   /** Share of failed attempts of the last five minutes, or of the latest ten seconds with any; null: no attempts. */
   readonly errorRate: number | null
   /** Percentiles over the last five minutes; null: no attempts. */
@@ -133,7 +132,6 @@ export function createPaces({ now }: Pick<Clock, 'now'>) {
     }
     return {
       perSecond: total(minute, 'attempts') / seconds,
-      failuresPerSecond: total(minute, 'failures') / seconds,
       errorRate: attempts === 0 ? null : total(latest, 'failures') / attempts,
       p50Ms: durations.quantile(0.5),
       p95Ms: durations.quantile(0.95),

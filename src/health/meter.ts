@@ -8,7 +8,6 @@ export const ackBudgetMs = 5_000
 const secondMs = 1_000
 const minuteMs = 60_000
 const hourMs = 3_600_000
-const rateSeconds = 10
 
 /**
  * Deliveries of a time window. The default sender counts any 2xx within 5 s as a success (R43, R44, R79). Includes authentic
@@ -46,17 +45,7 @@ export const rejections = ['body_too_large', 'content_encoding_unsupported', 'ba
 export type Rejection = (typeof rejections)[number]
 export type RejectionCounts = Readonly<Record<Rejection, number>>
 
-const counters = [
-  'acknowledged',
-  'late',
-  'refused',
-  'unusable',
-  'mismatched',
-  'received',
-  'signed',
-  'old',
-  ...rejections,
-] as const
+const counters = ['acknowledged', 'late', 'refused', 'unusable', 'mismatched', 'signed', 'old', ...rejections] as const
 type Counter = (typeof counters)[number]
 
 /** Counts of one unit of time, or of several. */
@@ -159,9 +148,8 @@ export function createMeter(
       if (mismatchReasons.includes(reason)) seconds.at(clock.now()).mismatched++
       else if ((rejections as readonly string[]).includes(reason)) seconds.at(clock.now())[reason as Rejection]++
     },
-    /** A signed delivery was stored, or is a duplicate. */
+    /** The result of storing a signed delivery. */
     stored(result: AcceptResult): void {
-      if (result === 'accepted' || result === 'duplicate') seconds.at(clock.now()).received++
       // Any response other than 2xx is a failure to the sender (R79).
       if (result === 'quarantined' && unusableStatus >= 300) countDelivery('unusable')
     },
@@ -204,14 +192,6 @@ export function createMeter(
     },
     /** Requests that may be deliveries and were rejected in the last `windowMs`, at most an hour. */
     rejections: (windowMs: number): RejectionCounts => countsOf(windowMs),
-    /** Accepted and duplicate deliveries per second, over the last 10 s. */
-    perSecond(): number {
-      const now = clock.now()
-      // Without the current second, which has only begun.
-      const end = Math.floor(now / secondMs) * secondMs
-      const elapsed = Math.min(rateSeconds, Math.max(1, (end - startedAt) / secondMs))
-      return sum(seconds.between(end - rateSeconds * secondMs, end)).received / elapsed
-    },
     /** Deliveries since the start. */
     totals: (): Readonly<typeof totals> => totals,
   }

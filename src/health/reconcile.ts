@@ -9,8 +9,8 @@ import { countText } from './words.ts'
 
 export interface ReconcilerOptions {
   readonly inbox: Pick<Inbox, 'events' | 'knownWallets'>
-  /** A client whose calls end with the signal, and that reports each request; null: there is no access to the upstream. */
-  readonly client: ((signal: AbortSignal, onRequest: () => void) => ApiClient) | null
+  /** Creates a client whose calls end with the signal, and that reports each request. */
+  readonly client: (signal: AbortSignal, onRequest: () => void) => ApiClient
   readonly clock: Clock
   readonly log: Logger
 }
@@ -82,14 +82,11 @@ export function createReconciler({ inbox, client, clock, log }: ReconcilerOption
   let stop = new AbortController()
   let running: Promise<unknown> = Promise.resolve()
 
-  function check({ from, to }: Span) {
+  function check({ from, to }: Span): void {
     if (!(to > from) || to - from > maxSpanMs)
       throw new InboxError('bad_request', '`from` must be before `to`, and at most 30 days before it')
     if (last?.state === 'running')
       throw new InboxError('already_running', 'a reconcile is running: wait for it, or cancel it')
-    if (client === null)
-      throw new InboxError('api_not_configured', 'no access to the upstream: set INBOX_API_URL and INBOX_API_KEY')
-    return client
   }
 
   function end(job: Job, state: Reconcile['state'], error: string | null = null): void {
@@ -114,18 +111,15 @@ export function createReconciler({ inbox, client, clock, log }: ReconcilerOption
   const current = (): Reconcile | null => last && { ...last, notes: [...last.notes], candidates: [...last.candidates] }
 
   return {
-    /** True with access to the upstream, which reconciling needs. */
-    isConfigured: client !== null,
     /**
      * Checks whether a reconcile could start.
      *
-     * @throws InboxError `bad_request` for a span that is empty or longer than 30 days, `already_running` while one is
-     * running, `api_not_configured` without access to the upstream
+     * @throws InboxError `bad_request` for a span that is empty or longer than 30 days, `already_running` while one is running
      */
-    check: (span: Span): void => void check(span),
+    check,
     /** Starts a reconcile; `current` shows its progress. Throws as `check`. */
     start({ from, to }: Span): Reconcile {
-      const access = check({ from, to })
+      check({ from, to })
       stop = new AbortController()
       const job: Job = {
         id: (last?.id ?? 0) + 1,
@@ -144,7 +138,7 @@ export function createReconciler({ inbox, client, clock, log }: ReconcilerOption
         candidateCount: 0,
       }
       last = job
-      const api = access(stop.signal, () => job.requests++)
+      const api = client(stop.signal, () => job.requests++)
       // A cancelled reconcile may not have ended yet.
       running = Promise.all([running, run(job, api, stop.signal)])
       return { ...job }

@@ -12,8 +12,6 @@ export interface Replica {
   readonly isAlive: boolean
   readonly isSelf: boolean
   readonly isLeader: boolean
-  /** Load that it reports, such as `cpu` and `memory_bytes`. */
-  readonly load: Readonly<Record<string, number>>
 }
 
 /** State that other replicas can change, read at a heartbeat. */

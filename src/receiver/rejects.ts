@@ -84,7 +84,6 @@ export function createRejects(options: RejectsOptions) {
   const groups = new Map<string, Group>()
   let bodyBytes = 0
   let count = 0
-  let droppedGroups = 0
 
   function forgetBody(group: Group): void {
     bodyBytes -= group.body?.length ?? 0
@@ -123,7 +122,6 @@ export function createRejects(options: RejectsOptions) {
       else if (groups.size >= rejectLimits.groups) {
         const [oldest] = groups
         if (oldest !== undefined) drop(...oldest)
-        droppedGroups++
       }
       groups.set(key, {
         reason,
@@ -144,11 +142,8 @@ export function createRejects(options: RejectsOptions) {
         forgetBody(group)
       }
     },
-    /** Groups, latest first. `droppedGroups`: number of groups dropped for newer ones. */
-    list: (): { readonly groups: readonly RejectGroup[]; readonly droppedGroups: number } => ({
-      groups: [...groups.values()].toReversed().map(toGroup),
-      droppedGroups,
-    }),
+    /** Groups, latest first. */
+    list: (): readonly RejectGroup[] => [...groups.values()].toReversed().map(toGroup),
     /** Explains the newest request of a group; null for an unknown group, or if its body was not kept. */
     explain(id: string): RejectExplanation | null {
       const group = groups.values().find(({ key }) => idOf(key) === id)

@@ -394,10 +394,11 @@ describe.skipIf(!hasBrowser)('handlers and health (needs Chromium: set CHROMIUM_
     expect(data).toMatchObject([{ action: 'reconcile.start' }])
   })
 
-  test('settings have their INBOX_ name, value, origin and default; the audit has the user agent', async () => {
+  test('settings have their INBOX_ name, value, origin and default, and the size of the database; the audit has the user agent', async () => {
     const page = await pages.visit('/system')
     const host = rowsIn(page, 'Settings').filter({ hasText: 'INBOX_HOST' })
     expect(await host.innerText()).toMatch(/INBOX_HOST\s+0\.0\.0\.0\s+environment\s+127\.0\.0\.1/)
+    await page.getByText(/database: \d[\d.]* KiB/).waitFor()
     await pages.go('/system/audit')
     const entry = rowsIn(page, 'Audit').filter({ hasText: 'handler.set' })
     expect(await entry.innerText()).toMatch(/operator \(session\) 127\.0\.0\.1\s+Mozilla\/5\.0/)

@@ -99,7 +99,7 @@ test('every operation answers as documented, and is audited once with its caller
     ['startReplay', { body: { ids: [event], dryRun: true } }],
     ['startReplay', { body: replay }, { id: 2 }],
     ['startReplay', { body: {} }, 400],
-    ['replayEvent', { param: event }],
+    ['startReplay', { body: { ids: [event] } }],
     ['listReplays', { query: '?limit=1' }],
     ['getReplay', { param: 2 }],
     ['cancelReplay', { param: 2 }, { cancelled: true }],

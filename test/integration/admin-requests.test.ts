@@ -111,5 +111,5 @@ test('without access to the upstream a reconcile is rejected with the missing se
     ['GET', '/reconcile'],
     ['POST', '/reconcile/cancel'],
   ] as const)
-    expect((await stage.call(method, path)).json).toEqual({ reconcile: null })
+    expect((await stage.call(method, path)).json).toEqual({ configured: false, reconcile: null })
 })

@@ -101,7 +101,7 @@ describe('a replay in the product', () => {
       ['noting', 1],
       ['sink', 1],
     ])
-    await json('events/a/replay', {})
+    await json('replays', { ids: ['a'] })
     await until(async () => (await json('replays/2')).body['state'] === 'done', 'the replay of one is done')
     await json('replays', { ids: ['b'], new_keys: true })
     await until(async () => (await json('replays/3')).body['state'] === 'done', 'the replay with new keys is done')

@@ -65,7 +65,6 @@ const infoOf = (name: string, kind: HandlerInfo['kind'] = 'handler'): HandlerInf
 
 const pace: HandlerPace = {
   perSecond: 12.3,
-  failuresPerSecond: 0,
   errorRate: 0,
   p50Ms: 3,
   p95Ms: 9,
@@ -209,7 +208,6 @@ export async function startFilledAdmin(more: { readonly pages?: Pages } & object
       senders: ['default', 'desk'].map((source) => ({ sender: { ...defaultSender, source }, meter })),
       rejects,
       reconciler: {
-        isConfigured: true,
         check: () => {},
         start: (span) => (reconcile = { ...begun, ...counted, ...span }),
         current: () => reconcile,
@@ -257,7 +255,7 @@ export async function startFilledAdmin(more: { readonly pages?: Pages } & object
     digest: conflict?.digest ?? '',
     unusableId: unusable.id,
     quarantinedIds: [...bodies, unusable].map(({ id }) => id),
-    rejectId: rejects.list().groups.find(({ reason }) => reason === 'signature_mismatch')?.id ?? '',
+    rejectId: rejects.list().find(({ reason }) => reason === 'signature_mismatch')?.id ?? '',
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
 }

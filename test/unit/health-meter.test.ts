@@ -99,20 +99,4 @@ describe('the meter', () => {
       { at: from + 10 * minute, p50Ms: 6_000, p99Ms: 6_000, acknowledged: 0, refused: 1 },
     ])
   })
-
-  test('returns the rate of up to ten whole seconds', async () => {
-    const clock = createTestClock()
-    const meter = createMeter(clock)
-    for (let second = 0; second < 4; second++) {
-      for (let count = 0; count < 5; count++) meter.stored('accepted')
-      meter.stored('duplicate')
-      meter.stored('quarantined')
-      await clock.advance(1_000)
-    }
-    expect(meter.perSecond()).toBe(6)
-    await clock.advance(8_000)
-    expect(meter.perSecond()).toBeCloseTo(1.2)
-    await clock.advance(4_000)
-    expect(meter.perSecond()).toBe(0)
-  })
 })

@@ -22,7 +22,6 @@ test('reports the rate of the last minute, and percentiles and error rate of fiv
   }
   const pace = paces.current().get('trades')
   expect(pace?.perSecond).toBeCloseTo(10, -0.3)
-  expect(pace?.failuresPerSecond).toBeCloseTo(1, 0)
   expect(pace?.errorRate).toBe(0.1)
   expect(pace?.p50Ms).toBeLessThanOrEqual(10)
   expect(pace?.p95Ms).toBeGreaterThan(700)
@@ -30,7 +29,7 @@ test('reports the rate of the last minute, and percentiles and error rate of fiv
   expect(pace?.series.slice(-7)).toEqual([100, 100, 100, 100, 100, 100, 0])
   expect(pace?.lastError).toEqual({ at: 1_000, name: 'RangeError', message: 'no price' })
   await clock.advance(120_000)
-  expect(paces.current().get('trades')).toMatchObject({ perSecond: 0, failuresPerSecond: 0, errorRate: 0.1 })
+  expect(paces.current().get('trades')).toMatchObject({ perSecond: 0, errorRate: 0.1 })
   expect(paces.current().get('trades')?.p50Ms).not.toBeNull()
 })
 

@@ -43,7 +43,7 @@ const listedMs = 3_600_000
 
 const selectReplicas = `
   SELECT id, version, (extract(epoch FROM started_at) * 1000)::bigint AS "startedAt", (extract(epoch FROM beat_at) * 1000)::bigint AS "beatAt",
-    beat_at::text AS beat, beat_at > clock_timestamp() - make_interval(secs => $1::float8 / 1000) AS "isAlive", load
+    beat_at::text AS beat, beat_at > clock_timestamp() - make_interval(secs => $1::float8 / 1000) AS "isAlive"
   FROM inbox.replica WHERE beat_at > clock_timestamp() - make_interval(secs => $2) ORDER BY replica.started_at, id`
 
 /**
@@ -54,7 +54,6 @@ export async function joinCluster(options: ClusterOptions) {
   const { db, id, silentMs, onWarning, onReaped } = options
   const reaper = createReaper({ db, silentMs, onWarning, onReaped })
   const listeners: BeatListener[] = []
-  const processLoad = createProcessLoad()
   /** Start of the latest successful heartbeat, as `performance.now()`. */
   let beatenAt: number | undefined
   let wasSilent = false
@@ -65,12 +64,13 @@ export async function joinCluster(options: ClusterOptions) {
   let timer: NodeJS.Timeout | undefined
   let tasks: Promise<void> | undefined
 
+  /** The column `load` has no reader: earlier versions wrote the load of the process into it. */
   async function writeHeartbeat(): Promise<void> {
     const at = performance.now()
     await db.reserved.query(
-      `INSERT INTO inbox.replica AS r (id, version, started_at, beat_at, load) VALUES ($1, $2, clock_timestamp(), clock_timestamp(), $3)
-       ON CONFLICT (id) DO UPDATE SET beat_at = clock_timestamp(), load = excluded.load`,
-      [id, version, JSON.stringify(processLoad())],
+      `INSERT INTO inbox.replica AS r (id, version, started_at, beat_at, load) VALUES ($1, $2, clock_timestamp(), clock_timestamp(), '{}')
+       ON CONFLICT (id) DO UPDATE SET beat_at = clock_timestamp()`,
+      [id, version],
       beatLimitMs,
     )
     if (beatenAt !== undefined && performance.now() - beatenAt > silentMs) wasSilent = true
@@ -165,20 +165,6 @@ export async function joinCluster(options: ClusterOptions) {
 
 function isClosed(error: unknown): boolean {
   return error instanceof InboxError && error.code === 'shutting_down'
-}
-
-/** `cpu`: processors used since the last call (1: one whole processor). `memory_bytes`: memory of the process. */
-function createProcessLoad(): () => Record<string, number> {
-  let usage = process.cpuUsage()
-  let at = performance.now()
-  return () => {
-    const { user, system } = process.cpuUsage(usage)
-    const now = performance.now()
-    const cpu = (user + system) / 1000 / Math.max(1, now - at)
-    usage = process.cpuUsage()
-    at = now
-    return { cpu: Math.round(cpu * 1000) / 1000, memory_bytes: process.memoryUsage.rss() }
-  }
 }
 
 /** Maximum break between two observations, as a share of `silentMs`. Heartbeats come every fifth. */

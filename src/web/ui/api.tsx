@@ -128,14 +128,19 @@ export function useApi(): Api {
   return api
 }
 
+export interface GetOptions<T> {
+  /** Time between two reads, which may depend on the data. Default: none. */
+  readonly pollMs?: number | ((data: T | undefined) => number)
+}
+
 /** The response to `GET path`, cached by path; null requests nothing. */
-export function useGet<T>(path: string | null, { pollMs }: { readonly pollMs?: number } = {}): UseQueryResult<T> {
+export function useGet<T>(path: string | null, { pollMs }: GetOptions<T> = {}): UseQueryResult<T> {
   const api = useApi()
   return useQuery({
     queryKey: [path],
     queryFn: ({ signal }) => api.get<T>(path ?? '', signal),
     enabled: path !== null,
-    refetchInterval: pollMs ?? false,
+    refetchInterval: typeof pollMs === 'function' ? ({ state }) => pollMs(state.data) : (pollMs ?? false),
   })
 }
 

@@ -19,7 +19,7 @@ export function DeliveryHealth() {
           <Answers sources={health.sources} />
           <Silences silences={health.silences} />
           <Downtime gaps={health.gaps} missing={health.missing_sequence_numbers} />
-          <ReconcilePanel latest={health.reconcile} isConfigured={health.reconcile_configured} gaps={health.gaps} />
+          <ReconcilePanel gaps={health.gaps} />
         </>
       )}
     </Loaded>

@@ -4,12 +4,13 @@ import { Form } from '../../ui/form.tsx'
 import { formatCount } from '../../ui/format.ts'
 import { usePageLocation } from '../../ui/router.tsx'
 import { Panel } from '../../ui/shell.tsx'
+import { Loaded } from '../../ui/states.tsx'
 import { Status, type Tone } from '../../ui/status.tsx'
 import { DataTable, type Column, textColumn, timeColumn } from '../../ui/table.tsx'
 import { Text } from '../../ui/text.tsx'
 import { OnChain, Time } from '../../ui/values.tsx'
 import type { GapJson } from '../../../admin/health.ts'
-import type { ReconcileJson } from '../../../admin/reconcile.ts'
+import type { FoundReconcileJson, ReconcileJson } from '../../../admin/reconcile.ts'
 import { useIsOperator } from '../role.ts'
 
 type Candidate = ReconcileJson['candidates'][number]
@@ -37,50 +38,52 @@ const columns: readonly Column<Candidate>[] = [
   },
 ]
 
-export interface ReconcilePanelProps {
-  /** The latest comparison of this process. */
-  readonly latest: ReconcileJson | null
-  readonly isConfigured: boolean
-  readonly gaps: readonly GapJson[]
+/** Compares the trades of the upstream with stored events. */
+export function ReconcilePanel({ gaps }: { readonly gaps: readonly GapJson[] }) {
+  const query = useGet<FoundReconcileJson>('/reconcile', {
+    pollMs: (data) => (data?.reconcile?.state === 'running' ? 1_500 : 15_000),
+  })
+  return (
+    <Panel title="Reconcile" note="trades of known wallets; alerts can’t be reconciled">
+      <Loaded query={query} rows={2}>
+        {({ configured, reconcile }) => (
+          <>
+            {configured ? (
+              reconcile?.state !== 'running' && <Start gaps={gaps} />
+            ) : (
+              <p>
+                Set <code>INBOX_API_URL</code> and <code>INBOX_API_KEY</code>, and restart.
+              </p>
+            )}
+            {reconcile !== null && <Reconciled reconcile={reconcile} />}
+            {reconcile === null && configured && <p className="ui-dim">Nothing reconciled since the start.</p>}
+          </>
+        )}
+      </Loaded>
+    </Panel>
+  )
 }
 
-/** Compares the trades of the upstream with stored events. */
-export function ReconcilePanel({ latest, isConfigured, gaps }: ReconcilePanelProps) {
-  const isOperator = useIsOperator()
+function Start({ gaps }: { readonly gaps: readonly GapJson[] }) {
   const { parameters } = usePageLocation()
-  const isRunning = latest?.state === 'running'
-  const polled = useGet<{ readonly reconcile: ReconcileJson | null }>(isRunning ? '/reconcile' : null, {
-    pollMs: 1_500,
-  })
-  const current = isRunning ? (polled.data?.reconcile ?? latest) : latest
+  if (!useIsOperator()) return null
   // The span of the address, else of the latest downtime.
   const span = gaps[0]?.lost ?? gaps[0]
   const from = toField(parameters['from'] ?? span?.from, Math.floor)
   const to = toField(parameters['to'] ?? span?.to, Math.ceil)
   return (
-    <Panel title="Reconcile" note="trades of known wallets; alerts can’t be reconciled">
-      {!isConfigured && (
-        <p>
-          Set <code>INBOX_API_URL</code> and <code>INBOX_API_KEY</code>, and restart.
-        </p>
-      )}
-      {isOperator && isConfigured && !isRunning && (
-        <Form
-          key={`${from} ${to}`}
-          isRow
-          submit="Find missing trades"
-          fields={[
-            { name: 'from', label: 'From (UTC)', initial: from, isTime: true },
-            { name: 'to', label: 'To (UTC)', initial: to, isTime: true },
-          ]}
-          run={async ({ api, value }) => {
-            await api.send('POST', '/reconcile', { from: toMoment(value('from')), to: toMoment(value('to')) })
-          }}
-        />
-      )}
-      {current === null && isConfigured && <p className="ui-dim">Nothing reconciled since the start.</p>}
-      {current !== null && <Reconciled reconcile={current} />}
-    </Panel>
+    <Form
+      key={`${from} ${to}`}
+      isRow
+      submit="Find missing trades"
+      fields={[
+        { name: 'from', label: 'From (UTC)', initial: from, isTime: true },
+        { name: 'to', label: 'To (UTC)', initial: to, isTime: true },
+      ]}
+      run={async ({ api, value }) => {
+        await api.send('POST', '/reconcile', { from: toMoment(value('from')), to: toMoment(value('to')) })
+      }}
+    />
   )
 }
 

@@ -1,5 +1,5 @@
 import { useGet } from '../../ui/api.tsx'
-import { formatBytes, formatCount, formatNumber } from '../../ui/format.ts'
+import { formatBytes, formatCount } from '../../ui/format.ts'
 import { Facts, Panel } from '../../ui/shell.tsx'
 import { Empty, Loaded } from '../../ui/states.tsx'
 import { Status } from '../../ui/status.tsx'
@@ -18,7 +18,6 @@ export const systemTabs = [
   { path: 'secrets', label: 'Secrets', content: () => <Secrets /> },
   { path: 'replicas', label: 'Replicas', content: () => <Replicas /> },
   { path: 'audit', label: 'Audit', content: () => <AuditList /> },
-  { path: 'database', label: 'Database', content: () => <Database /> },
 ]
 
 export function SystemPage({ tab }: { readonly tab: string | undefined }) {
@@ -35,8 +34,9 @@ const settingColumns: readonly Column<Setting>[] = [
 /** Read at the start. Values of secrets are never shown. */
 function Settings() {
   const query = useGet<SettingsJson>('/settings')
+  const { data: overview } = useGet<OverviewJson>('/overview')
   return (
-    <Panel title="Settings" isFlush>
+    <Panel title="Settings" note={`database: ${formatBytes(overview?.store_bytes)}`} isFlush>
       <Loaded query={query} rows={12}>
         {({ settings }) => (
           <DataTable caption="Settings" columns={settingColumns} rows={settings} rowKey={({ name }) => name} />
@@ -96,16 +96,7 @@ const replicaColumns: readonly Column<ReplicaJson>[] = [
   textColumn('Version', 'version', { width: '7rem' }),
   timeColumn('Started', 'started_at'),
   ageColumn('Seen', 'seen_at'),
-  { header: 'Load', cell: ({ load }) => <Line value={loadText(load)} fallback="not reported" /> },
 ]
-
-function loadText(load: ReplicaJson['load']): string {
-  const parts = Object.entries(load).map(([name, value]) => {
-    const [, size] = /^(.*)_bytes$/.exec(name) ?? []
-    return size === undefined ? `${name} ${formatNumber(value)}` : `${size} ${formatBytes(value)}`
-  })
-  return parts.join(', ')
-}
 
 function Replicas() {
   const query = useGet<{ readonly data: readonly ReplicaJson[] }>('/replicas', { pollMs: 10_000 })
@@ -118,33 +109,6 @@ function Replicas() {
   )
 }
 
-function Database() {
-  const query = useGet<OverviewJson>('/overview')
-  return (
-    <Panel title="Database">
-      <Loaded query={query}>
-        {(overview) => (
-          <Facts
-            facts={{
-              Size: formatBytes(overview.store_bytes),
-              'Events stored': `${formatCount(overview.events)} since the first`,
-              'Open runs': formatCount(overview.open_runs),
-              'Dead letters': formatCount(overview.dead_letters),
-              'Blocked keys': formatCount(overview.held),
-              Quarantine: formatCount(overview.quarantined),
-              Conflicts: formatCount(overview.conflicts),
-            }}
-          />
-        )}
-      </Loaded>
-      <p className="ui-dim">
-        Prune with <code>onchain-inbox prune</code>, or set <code>INBOX_RETENTION_DAYS</code>. Back up with{' '}
-        <code>onchain-inbox backup</code>.
-      </p>
-    </Panel>
-  )
-}
-
 const columns: readonly Column<AuditJson>[] = [
   timeColumn('Time (UTC)', 'at', { width: '10.5rem' }),
   textColumn('Action', 'action', { width: '12rem', isName: true }),
@@ -153,7 +117,7 @@ const columns: readonly Column<AuditJson>[] = [
   textColumn('User agent', 'user_agent', { width: '14rem', isOptional: true }),
 ]
 
-/** What operators did, newest first. */
+/** Actions of operators, newest first. */
 function AuditList() {
   return (
     <List
