@@ -1,15 +1,18 @@
+import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { join } from 'node:path'
 import { renderTable } from '../../src/cli/table.ts'
 import { writeHandlers } from './contenders.ts'
-import { startProduct, type ProductProcess } from './server-process.ts'
+import { toDelivery } from './load.ts'
+import { benchSecret, startProduct, type ProductProcess } from './server-process.ts'
 
-/** Memory of `serve` at rest. */
+/** Memory of `serve` with few or no deliveries. */
 export interface Rest {
   readonly name: string
   readonly startMs: number
-  /** Resident set in MB, at the start and at the end. */
+  /** Resident set in MB: when it is ready, and means of a tenth of the time before a sixth of it and before the end. */
   readonly startMb: number
+  readonly sixthMb: number
   readonly restMb: number
 }
 
@@ -18,38 +21,65 @@ export default defineHandler({ type: 'wallet.large_trade', run: async ({ id }: {
 `
 
 const health = [['/healthz', 10_000]] as const
+const metrics = ['/metrics', 15_000] as const
 
-/** Starts `serve` in three ways, waits, and measures. A thread for queries ends three minutes after the start. */
+/** Starts `serve` in four ways, waits, and measures. A thread for queries ends three minutes after the start. */
 export async function measureRest(work: string, seconds: number): Promise<readonly Rest[]> {
   const none = writeHandlers(join(work, 'none'), {})
   const one = writeHandlers(join(work, 'one'), { 'handler.ts': handler })
   const cases = [
-    { name: 'no handlers', handlersDir: none, ask: [] },
-    { name: 'one TypeScript handler, /healthz every 10 s', handlersDir: one, ask: health },
-    { name: 'and /metrics every 15 s', handlersDir: one, ask: [...health, ['/metrics', 15_000]] },
+    { name: 'no handlers', handlersDir: none, ask: [], perSecond: 0 },
+    { name: 'one TypeScript handler, /healthz every 10 s', handlersDir: one, ask: health, perSecond: 0 },
+    { name: 'and /metrics every 15 s', handlersDir: one, ask: [...health, metrics], perSecond: 0 },
+    { name: 'and 20 events/s', handlersDir: one, ask: [...health, metrics], perSecond: 20 },
   ] as const
   const servers: ProductProcess[] = []
   try {
     const started = []
-    for (const [index, { name, handlersDir, ask }] of cases.entries()) {
+    for (const [index, { name, handlersDir, ask, perSecond }] of cases.entries()) {
       const server = await startProduct({ databaseUrl: `sqlite:${join(work, `rest-${index}.db`)}`, handlersDir })
       servers.push(server)
       const timers = ask.map(([path, everyMs]) => setInterval(() => void server.get(path), everyMs))
-      started.push({ name, server, timers, startMs: server.startMs, startMb: server.memoryMb() })
+      if (perSecond > 0) timers.push(send(server, perSecond))
+      started.push({
+        name,
+        server,
+        timers,
+        startMs: server.startMs,
+        startMb: server.memoryMb(),
+        samples: [] as number[],
+      })
     }
-    await sleep(seconds * 1_000)
-    return started.map(({ name, server, timers, startMs, startMb }) => {
+    for (let second = 0; second < seconds; second++) {
+      await sleep(1_000)
+      for (const { server, samples } of started) samples.push(server.memoryMb())
+    }
+    return started.map(({ name, timers, startMs, startMb, samples }) => {
       for (const timer of timers) clearInterval(timer)
-      return { name, startMs, startMb, restMb: server.memoryMb() }
+      const meanBefore = (share: number) => {
+        const part = samples.slice(Math.floor((share - 0.1) * seconds), Math.ceil(share * seconds))
+        return part.reduce((sum, mb) => sum + mb, 0) / part.length
+      }
+      return { name, startMs, startMb, sixthMb: meanBefore(1 / 6), restMb: meanBefore(1) }
     })
   } finally {
     for (const server of servers) await server.stop()
   }
 }
 
+/** Sends events on one connection. */
+function send({ port }: ProductProcess, perSecond: number): NodeJS.Timeout {
+  const socket = connect({ host: '127.0.0.1', port })
+  socket.on('data', () => {}).on('error', () => {})
+  const load = { ports: [port], path: '/webhooks', secret: benchSecret, connections: 1, events: 0, keys: 500 }
+  let sent = 0
+  return setInterval(() => socket.write(toDelivery({ ...load, idPrefix: 'rest-' }, sent++).request), 1_000 / perSecond)
+}
+
 export function renderRest(results: readonly Rest[]): string {
-  const rows = results.map(({ name, startMs, startMb, restMb }) => {
-    return [name, `${startMs.toFixed(0)} ms`, `${startMb.toFixed(0)} MB`, `${restMb.toFixed(0)} MB`]
+  const rows = results.map(({ name, startMs, startMb, sixthMb, restMb }) => {
+    const memory = [startMb, sixthMb, restMb].map((mb) => `${mb.toFixed(0)} MB`)
+    return [name, `${startMs.toFixed(0)} ms`, ...memory]
   })
-  return renderTable(['serve at rest', 'ready after', 'memory when ready', 'at rest'], rows)
+  return renderTable(['serve', 'ready after', 'memory when ready', 'after a sixth of the time', 'at the end'], rows)
 }
