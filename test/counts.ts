@@ -39,6 +39,8 @@ export const counts = {
   /** Duration of the test with alternating faults (0: skipped, because each fault has its own test), and pause between two faults. */
   soakMs: long ? 3_600_000 : 0,
   soakRestMs: long ? 3_000 : 0,
+  /** Time in which the memory of a process must stay flat; 0: skipped. */
+  restSeconds: long ? 3_600 : 0,
   /** Sequences of random calls to an inbox, compared with a model. */
   sqliteWalks: long ? 1_000 : 80,
   postgresWalks: long ? 200 : 16,
