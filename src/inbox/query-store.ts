@@ -203,16 +203,6 @@ export interface DeadGroup {
 /** Maximum dead letters that a filter returns. */
 export const maxDeadIds = 100_000
 
-/** Bodies in quarantine with the same reason, verified by the same secret. */
-export interface QuarantineGroup {
-  readonly reason: string
-  readonly secretLabel: string
-  readonly count: number
-  readonly sizeBytes: number
-  readonly firstAt: number
-  readonly lastAt: number
-}
-
 /** Selects the stored events of a replay. All conditions must hold, and at least one is required. */
 export interface ReplayFilter extends Omit<EventQuery, 'limit' | 'cursor' | 'q' | 'group' | 'isDetailed'> {
   /** At most `maxReplayIds`. */
@@ -448,8 +438,6 @@ export interface QueryStore {
   /** Newest first. */
   conflicts(query: PageQuery): Promise<Page<ConflictRecord>>
   conflict(eventId: string, digest: string): Promise<ConflictDetail | null>
-  /** Largest group first. */
-  quarantineGroups(): Promise<readonly QuarantineGroup[]>
   /** Returns the ids that no event has. Pruned events count as known. */
   unknownIds(ids: readonly string[]): Promise<readonly string[]>
   /** Counts the events that a replay would match, and those it would skip because their body was pruned. Throws like `startReplay`. */
@@ -485,7 +473,6 @@ export const viewNames = [
   'conflict',
   'quarantine',
   'quarantined',
-  'quarantineGroups',
   'replays',
   'replay',
   'audit',
