@@ -196,9 +196,12 @@ export interface DeadGroup {
   readonly held: number
   readonly firstDiedAt: number
   readonly lastDiedAt: number
-  /** The newest dead letter of the group. */
+  /** The latest run of the group. */
   readonly sample: DeadLetter
 }
+
+/** Maximum groups that `deadGroups` returns. */
+export const maxDeadGroups = 500
 
 /** Maximum dead letters that a filter returns. */
 export const maxDeadIds = 100_000
@@ -431,7 +434,7 @@ export interface QueryStore {
   /** Latest death first. */
   deadLetters(query: PageQuery & DeadFilter): Promise<Page<DeadLetter>>
   deadLetter(runId: number): Promise<DeadLetter | null>
-  /** Largest group first. `isComplete`: false if only the newest dead letters were scanned. */
+  /** Largest group first; at most `maxDeadGroups`. `isComplete`: false if there are more. */
   deadGroups(filter: DeadFilter): Promise<{ readonly groups: readonly DeadGroup[]; readonly isComplete: boolean }>
   /** Run ids, ascending; at most `maxDeadIds`, the latest deaths. `isComplete`: false if there are more. */
   deadRunIds(filter: DeadFilter): Promise<{ readonly runIds: readonly number[]; readonly isComplete: boolean }>

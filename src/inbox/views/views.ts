@@ -12,8 +12,8 @@ import type { ViewStore } from './tables.ts'
 export type Views = ReturnType<typeof createViews>
 
 /**
- * The read side of a store. Lists read a bounded number of rows by an index, so they stay fast in large stores. Large counts are cached.
- * Two statements of a query may see different states.
+ * The read side of a store. Lists read a bounded number of rows by an index, so they stay fast in large stores. Filters of dead letters
+ * may read the whole index of these. Large counts are cached. Two statements of a query may see different states.
  */
 export function createViews(store: ViewStore, clock: Pick<Clock, 'now'>) {
   return {
