@@ -89,7 +89,7 @@ test('every operation answers as documented, and is audited once with its caller
     ['pauseHandler', { param: handler }],
     ['pauseHandler', { param: 'nobody' }, 404],
     ['resumeHandler', { param: handler }],
-    ['tryHandler', { param: 'chat' }, { results: [{ result: 'sent' }, { result: 'failed' }] }],
+    ['tryHandler', { param: 'chat' }, { handler: 'chat', result: 'failed' }],
     ['pauseAll'],
     ['resumeAll'],
     ['changeHandler', { param: handler, body: { concurrency: 2 } }],

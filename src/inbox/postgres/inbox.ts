@@ -19,7 +19,6 @@ import { findMove, refuseMoving, createSourceKeys } from './records.ts'
 import type { Health } from './pulse.ts'
 import { createReplays } from './replays.ts'
 import { joinCluster, newReplicaId } from './replicas.ts'
-import { createSinkTries } from './sink-tries.ts'
 import { createWork } from './claims.ts'
 
 export interface PostgresInboxOptions {
@@ -82,7 +81,6 @@ export async function createPostgresInbox(options: PostgresInboxOptions): Promis
     jobs.poke()
   }
   const actions = createActions({ db, clock, accept, definitions, wake })
-  const sinkTries = createSinkTries({ db, replicaId: cluster.id })
   const stateListeners: Parameters<ClusterPort['onState']>[0][] = []
   let state: ClusterState | null = null
   let wasSilent = false
@@ -101,7 +99,6 @@ export async function createPostgresInbox(options: PostgresInboxOptions): Promis
     state = now
     wasSilent = false
     for (const listener of stateListeners) listener(now, before)
-    await sinkTries.follow()
   })
 
   /** Fails permanently: nothing is accepted or claimed any more. */
@@ -145,7 +142,6 @@ export async function createPostgresInbox(options: PostgresInboxOptions): Promis
     replicas: () => cluster.replicas(),
     alive: () => cluster.alive(),
     onState: (listener) => void stateListeners.push(listener),
-    ...sinkTries,
     isLeader: () => cluster.isLeader(),
     async accept(batch) {
       assertOpen()
