@@ -1,6 +1,13 @@
 import { z } from 'zod'
 import { InboxError } from '../base/errors.ts'
-import { maxDeadIds, type DeadFilter, type DeadLetter, type InboxStats, type QueryStore } from '../inbox/port.ts'
+import {
+  maxDeadGroups,
+  maxDeadIds,
+  type DeadFilter,
+  type DeadLetter,
+  type InboxStats,
+  type QueryStore,
+} from '../inbox/port.ts'
 import { bulkBody, errorGroup as group, page, reason, text } from './parse.ts'
 import { numberOf, route } from './route.ts'
 import { component, count, listOf, runError, time, toPage, toWire } from './wire.ts'
@@ -28,10 +35,10 @@ const deadGroups = component('DeadGroups', {
       held: count,
       first_died_at: time,
       last_died_at: time,
-      sample: deadLetter.describe('the newest one'),
+      sample: deadLetter.describe('the latest run'),
     }),
   ),
-  complete: z.boolean().describe('false: only the newest were counted'),
+  complete: z.boolean().describe(`false: there are more than ${maxDeadGroups} groups`),
 })
 
 const complete = z.boolean().describe(`false: there are more than ${maxDeadIds} matches; repeat the call`)

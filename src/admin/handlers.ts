@@ -80,15 +80,8 @@ const handlerList = component('HandlerList', {
 
 const tried = component('Tried', {
   handler: z.string(),
-  results: z
-    .array(
-      z.object({
-        replica: z.string(),
-        result: z.enum(['sent', 'failed', 'idle', 'closed', 'unanswered']),
-        error: z.string().nullable().describe('why it failed'),
-      }),
-    )
-    .describe('one per replica'),
+  result: z.enum(['sent', 'failed', 'idle', 'closed', 'unanswered']),
+  error: z.string().nullable().describe('why it failed'),
 })
 const paused = component('Paused', {
   handler: z.string().nullable(),
@@ -146,7 +139,7 @@ export const handlerRoutes = {
   tryHandler: route({
     at: 'POST /handlers/:id/try',
     param: name,
-    summary: 'Send one item of a sink whose breaker is open, on every replica',
+    summary: 'Send one item of a sink whose breaker is open',
     gives: tried,
     logged: 'a sink was tried by the admin API',
     async answer({ inbox, trySink }, { id, by }) {
@@ -155,7 +148,7 @@ export const handlerRoutes = {
       const stats = await inbox.stats()
       if (stats.paused || stats.handlers.some((row) => row.handler === id && row.paused))
         throw new InboxError('bad_request', `${id} is paused: resume it, then try`)
-      return { handler: id, results: [...(await trySink(id, by))] }
+      return { handler: id, ...(await trySink(id, by)) }
     },
   }),
   pauseHandler: pauseRoute('POST /handlers/:id/pause', 'Pause a handler', true),

@@ -21,19 +21,6 @@ const quarantinedDetail = component('QuarantinedDetail', {
   raw_base64: z.base64().describe('the exact bytes'),
 })
 
-const quarantineGroups = component('QuarantineGroups', {
-  data: z.array(
-    z.object({
-      reason: z.string(),
-      secret_label: z.string(),
-      count,
-      size_bytes: count,
-      first_at: time,
-      last_at: time,
-    }),
-  ),
-})
-
 const droppedBodies = component('DroppedBodies', { dropped: count, dry_run: z.literal(true).optional() })
 const retried = component('Retried', {
   accepted: count,
@@ -73,12 +60,6 @@ export const quarantineRoutes = {
     query: z.strictObject({ reason: z.exactOptional(reasonCode).describe(reasonCode.description ?? ''), ...page }),
     gives: quarantineList,
     answer: async ({ inbox }, { query }) => toPage(await inbox.quarantine(query), toQuarantinedJson),
-  }),
-  groupQuarantine: route({
-    at: 'GET /quarantine/groups',
-    summary: 'Group quarantined bodies by reason and secret, largest group first',
-    gives: quarantineGroups,
-    answer: async ({ inbox }) => ({ data: toWire(await inbox.quarantineGroups()) }),
   }),
   getQuarantined: route({
     at: 'GET /quarantine/:id',

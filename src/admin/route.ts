@@ -8,11 +8,21 @@ import type { HealthMeter } from '../health/meter.ts'
 import type { MeteredSender } from '../health/senders.ts'
 import type { Reconciler } from '../health/reconcile.ts'
 import type { HealthWatch } from '../health/watch.ts'
-import type { ClusterPort, SinkTry } from '../inbox/cluster-port.ts'
+import type { ClusterPort } from '../inbox/cluster-port.ts'
 import type { NewEvent, OperatorActions, QuarantinedBody, QueryStore } from '../inbox/port.ts'
 import type { Rejects } from '../receiver/rejects.ts'
 import { noParameters, parseBody, parseParameters, type Query } from './parse.ts'
 import type { Role } from './sessions.ts'
+
+/**
+ * Result of one attempt of a sink. `idle`: it has no items. `closed`: its breaker is not open. `unanswered`: no result in time; a send
+ * may still be running.
+ */
+export interface SinkTry {
+  readonly result: 'sent' | 'failed' | 'idle' | 'closed' | 'unanswered'
+  /** Null unless it failed. */
+  readonly error: string | null
+}
 
 /** Dependencies of the routes. The optional ones are missing if a command opens the database itself. */
 export interface AdminContext {
@@ -31,8 +41,8 @@ export interface AdminContext {
   readonly onConcurrency?: (handler: string, concurrency: number | null) => void
   /** Called when claimed runs of a handler (null: of any) must not start. */
   readonly onRecall?: (handler: string | null) => void
-  /** Makes every process send one item of a sink whose breaker is open. Missing if no process runs handlers. */
-  readonly trySink?: (handler: string, by?: string) => Promise<readonly (SinkTry & { readonly replica: string })[]>
+  /** Makes this process send one item of a sink whose breaker is open. Missing if it runs no handlers. */
+  readonly trySink?: (handler: string, by?: string) => Promise<SinkTry>
   /** Counts the deliveries of all sources. */
   readonly meter?: Pick<HealthMeter, 'summary' | 'acks'>
   readonly senders?: readonly MeteredSender[]

@@ -261,7 +261,7 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
     openBreakers: () => runner.openBreakers,
     onConcurrency: (handler, concurrency) => runner.send({ kind: 'concurrency', handler, concurrency }),
     onRecall: (handler) => runner.send({ kind: 'recall', handler }),
-    trySink: createTrySink({ inbox, runner, cluster }),
+    trySink: createTrySink({ inbox, runner }),
     meter,
     senders,
     drift,

@@ -1,30 +1,19 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { hostname } from 'node:os'
+import type { SinkTry } from '../admin/route.ts'
 import { InboxError } from '../base/errors.ts'
 import type { Runner } from '../dispatch/runner.ts'
-import type { ClusterPort, SinkTry } from '../inbox/cluster-port.ts'
 import { openRunsOf, type Inbox } from '../inbox/port.ts'
 
-/** How long one attempt may take, and how long all replicas together. */
 const attemptMs = 5_000
-const totalMs = 8_000
 const pollMs = 50
 
 export interface TrySinkOptions {
   readonly inbox: Pick<Inbox, 'stats' | 'note'>
   readonly runner: Pick<Runner, 'handlers' | 'openBreakers' | 'send'>
-  readonly cluster: Pick<ClusterPort, 'replicaId' | 'replicas' | 'requestTry' | 'tryResults' | 'onTry'> | undefined
 }
 
-export interface ReplicaTry extends SinkTry {
-  readonly replica: string
-}
-
-/**
- * Has every process send one item of a sink whose breaker is open. Resolves with each process's result. Throws `not_found` for a name
- * that is not a loaded sink.
- */
-export function createTrySink({ inbox, runner, cluster }: TrySinkOptions) {
+/** Sends one item of a sink whose breaker is open in this process. Throws `not_found` for a name that is not a loaded sink. */
+export function createTrySink({ inbox, runner }: TrySinkOptions) {
   async function tryHere(handler: string): Promise<SinkTry> {
     const before = runner.openBreakers.get(handler)
     if (before?.reason !== 'breaker') return { result: 'closed', error: null }
@@ -39,26 +28,12 @@ export function createTrySink({ inbox, runner, cluster }: TrySinkOptions) {
     }
     return { result: 'unanswered', error: null }
   }
-  cluster?.onTry(tryHere)
 
-  return async (handler: string, by?: string): Promise<readonly ReplicaTry[]> => {
+  return async (handler: string, by?: string): Promise<SinkTry> => {
     if (!runner.handlers.some(({ name, kind }) => name === handler && kind === 'sink'))
       throw new InboxError('not_found', `there is no loaded sink ${JSON.stringify(handler)}`)
-    if (cluster === undefined) {
-      const result = await tryHere(handler)
-      await inbox.note('handler.try', { handler, ...result }, by)
-      return [{ replica: `${hostname()}-${process.pid}`, ...result }]
-    }
-    const living = (await cluster.replicas()).filter(({ isAlive }) => isAlive).map(({ id }) => id)
-    const id = await cluster.requestTry(handler, by)
-    let results = await cluster.tryResults(id)
-    for (
-      const end = performance.now() + totalMs;
-      performance.now() < end && living.some((replica) => !results.has(replica));
-    ) {
-      await wait(4 * pollMs)
-      results = await cluster.tryResults(id)
-    }
-    return living.map((replica) => ({ replica, ...(results.get(replica) ?? { result: 'unanswered', error: null }) }))
+    const result = await tryHere(handler)
+    await inbox.note('handler.try', { handler, ...result }, by)
+    return result
   }
 }

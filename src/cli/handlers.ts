@@ -94,7 +94,7 @@ function addPauseCommand(handlers: Command, verb: 'pause' | 'resume', descriptio
   })
 }
 
-const triedWords: Readonly<Record<TriedJson['results'][number]['result'], string>> = {
+const triedWords: Readonly<Record<TriedJson['result'], string>> = {
   sent: 'sent one item, the breaker is closed',
   failed: 'failed',
   idle: 'has nothing to send',
@@ -102,10 +102,8 @@ const triedWords: Readonly<Record<TriedJson['results'][number]['result'], string
   unanswered: 'gave no result in time',
 }
 
-function renderTried({ results }: TriedJson): string {
-  return results
-    .map(({ replica, result, error }) => `${replica}: ${triedWords[result]}${error === null ? '' : `: ${error}`}`)
-    .join('\n')
+function renderTried({ handler, result, error }: TriedJson): string {
+  return `${handler}: ${triedWords[result]}${error === null ? '' : `: ${error}`}`
 }
 
 function toConcurrency(text: string): number | 'default' {

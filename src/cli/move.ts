@@ -24,8 +24,8 @@ export function addMoveCommand(program: Command): void {
     .option('--to <url>', 'postgres://…; with a password only as env:NAME, @file, or - for standard input')
     .option('--undo', 'allow a moved file to be served again; PostgreSQL stays unchanged')
   const note =
-    'Stop the sidecar first. All ids are kept, and both databases are compared. An interrupted move continues\n' +
-    'when you run it again.'
+    'Stop the sidecar first. All ids are kept, and both databases are compared. To repeat an interrupted move,\n' +
+    'run it again.'
   const examples = ['--to env:CLUSTER_URL', '--undo'].map((options) => `move --from sqlite:./data/inbox.db ${options}`)
   withExamples(withOutputOptions(command), examples, note).action(async (options: MoveCommandOptions) => {
     // New files next to the database must be readable by their owner only.
@@ -75,11 +75,11 @@ function holdsPassword({ password, searchParams }: URL): boolean {
   return password !== '' || searchParams.has('password')
 }
 
-function render({ result, from, to, resumed, tables }: MoveReport): string {
+function render({ result, from, to, tables }: MoveReport): string {
   if (result === 'finished') return `nothing to do: ${from} was already moved to ${to}`
   const rows = tables.map(({ table, rows: count, compared }) => [table, String(count), String(compared)])
   return (
-    `moved ${from} to ${to}${resumed ? ' (continued)' : ''}; both databases agree\n\n` +
+    `moved ${from} to ${to}; both databases agree\n\n` +
     `${renderTable(['table', 'rows', 'compared'], rows)}\n\n` +
     `Start the replicas with this database in INBOX_DATABASE_URL. The file can't be served any more: keep it as a backup.`
   )

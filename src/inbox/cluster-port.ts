@@ -29,16 +29,6 @@ export interface ClusterState {
   readonly wasSilent: boolean
 }
 
-/**
- * Result of one attempt of a sink. `idle`: it has no items. `closed`: its breaker is not open. `unanswered`: no result in time; a send
- * may still be running.
- */
-export interface SinkTry {
-  readonly result: 'sent' | 'failed' | 'idle' | 'closed' | 'unanswered'
-  /** Null unless it failed. */
-  readonly error: string | null
-}
-
 export interface ClusterPort {
   readonly replicaId: string
   replicas(): Promise<readonly Replica[]>
@@ -46,12 +36,6 @@ export interface ClusterPort {
   alive(): number
   /** Calls the listener at each heartbeat. `before`: the state at the heartbeat before it; null at the first. */
   onState(listener: (now: ClusterState, before: ClusterState | null) => void): void
-  /** Asks all replicas, by an audit record, to send one item of a sink. Returns the id of the record. */
-  requestTry(handler: string, by?: string): Promise<number>
-  /** Results that replicas have written into the record so far, by replica. */
-  tryResults(id: number): Promise<ReadonlyMap<string, SinkTry>>
-  /** Calls the listener for requests of any replica: of this one at once, of others at the next heartbeat, within two seconds. */
-  onTry(listener: (handler: string) => Promise<SinkTry>): void
   /** True when this replica does the shared work, such as retention. For a moment two replicas may lead. */
   isLeader(): boolean
 }

@@ -196,22 +196,15 @@ export interface DeadGroup {
   readonly held: number
   readonly firstDiedAt: number
   readonly lastDiedAt: number
-  /** The newest dead letter of the group. */
+  /** The latest run of the group. */
   readonly sample: DeadLetter
 }
 
+/** Maximum groups that `deadGroups` returns. */
+export const maxDeadGroups = 500
+
 /** Maximum dead letters that a filter returns. */
 export const maxDeadIds = 100_000
-
-/** Bodies in quarantine with the same reason, verified by the same secret. */
-export interface QuarantineGroup {
-  readonly reason: string
-  readonly secretLabel: string
-  readonly count: number
-  readonly sizeBytes: number
-  readonly firstAt: number
-  readonly lastAt: number
-}
 
 /** Selects the stored events of a replay. All conditions must hold, and at least one is required. */
 export interface ReplayFilter extends Omit<EventQuery, 'limit' | 'cursor' | 'q' | 'group' | 'isDetailed'> {
@@ -441,15 +434,13 @@ export interface QueryStore {
   /** Latest death first. */
   deadLetters(query: PageQuery & DeadFilter): Promise<Page<DeadLetter>>
   deadLetter(runId: number): Promise<DeadLetter | null>
-  /** Largest group first. `isComplete`: false if only the newest dead letters were scanned. */
+  /** Largest group first; at most `maxDeadGroups`. `isComplete`: false if there are more. */
   deadGroups(filter: DeadFilter): Promise<{ readonly groups: readonly DeadGroup[]; readonly isComplete: boolean }>
   /** Run ids, ascending; at most `maxDeadIds`, the latest deaths. `isComplete`: false if there are more. */
   deadRunIds(filter: DeadFilter): Promise<{ readonly runIds: readonly number[]; readonly isComplete: boolean }>
   /** Newest first. */
   conflicts(query: PageQuery): Promise<Page<ConflictRecord>>
   conflict(eventId: string, digest: string): Promise<ConflictDetail | null>
-  /** Largest group first. */
-  quarantineGroups(): Promise<readonly QuarantineGroup[]>
   /** Returns the ids that no event has. Pruned events count as known. */
   unknownIds(ids: readonly string[]): Promise<readonly string[]>
   /** Counts the events that a replay would match, and those it would skip because their body was pruned. Throws like `startReplay`. */
@@ -485,7 +476,6 @@ export const viewNames = [
   'conflict',
   'quarantine',
   'quarantined',
-  'quarantineGroups',
   'replays',
   'replay',
   'audit',

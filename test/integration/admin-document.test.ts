@@ -69,7 +69,6 @@ test('every operation answers as documented, and is audited once with its caller
     ['dropDeadLetters', { body: { filter, reason } }, { dropped: 0, complete }],
 
     ['listQuarantine', { query: '?reason=not_json' }],
-    ['groupQuarantine'],
     ['getQuarantined', { param: unusableId }],
     ['retryQuarantine', { body: { all: true, dryRun: true } }, isDry],
     ['retryQuarantine', { body: { filter: { reason: 'not_json' } } }, { accepted: 0, still_unusable: 2 }],
@@ -90,7 +89,7 @@ test('every operation answers as documented, and is audited once with its caller
     ['pauseHandler', { param: handler }],
     ['pauseHandler', { param: 'nobody' }, 404],
     ['resumeHandler', { param: handler }],
-    ['tryHandler', { param: 'chat' }, { results: [{ result: 'sent' }, { result: 'failed' }] }],
+    ['tryHandler', { param: 'chat' }, { handler: 'chat', result: 'failed' }],
     ['pauseAll'],
     ['resumeAll'],
     ['changeHandler', { param: handler, body: { concurrency: 2 } }],

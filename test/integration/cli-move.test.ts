@@ -2,16 +2,16 @@ import Sqlite from 'better-sqlite3'
 import { copyFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Client } from 'pg'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { createTestClock, systemClock } from '../../src/base/clock.ts'
-import { createDatabase, type Database } from '../../src/inbox/postgres/database.ts'
-import { refuseMoving } from '../../src/inbox/postgres/records.ts'
+import { createPostgresInbox } from '../../src/inbox/postgres/inbox.ts'
 import { openWriterConnection } from '../../src/inbox/sqlite/connection.ts'
 import { lockDatabase } from '../../src/inbox/sqlite/lock.ts'
 import { migrations } from '../../src/inbox/sqlite/migrations.ts'
 import { openFileStore } from '../../src/inbox/sqlite/open.ts'
 import { moveInbox } from '../../src/inbox/move/move.ts'
 import { runCli, startCli } from '../support/cli.ts'
+import { anEvent } from '../conformance/stage.ts'
 import { makeFullStore } from '../support/full-store.ts'
 import { startPostgresInboxes, type PostgresInboxes } from '../support/postgres-inboxes.ts'
 import { ask } from '../support/postgres.ts'
@@ -81,7 +81,7 @@ describe('a move', { timeout: processesMs }, () => {
     expect(moved).toMatchObject({ code: 0, errors: '' })
     expect(moved.out).not.toContain(new URL(url).password)
     const report = JSON.parse(moved.out) as { tables: { table: string; rows: number }[] }
-    expect(report).toMatchObject({ result: 'moved', from: file, resumed: false })
+    expect(report).toMatchObject({ result: 'moved', from: file })
     for (const name of movedTables) {
       const rows = fileValue<number>(file, `SELECT count(*) FROM "${name}"`)
       expect(report.tables.find(({ table }) => table === name)?.rows, name).toBe(rows)
@@ -107,19 +107,18 @@ describe('a move', { timeout: processesMs }, () => {
         highest + 1,
       )
     }
-    expect(await number(url, `SELECT count(*) FROM inbox.meta WHERE name = 'moving_at'`)).toBe(0)
 
     await expect(openFileStore(file, { clock: createTestClock() })).rejects.toMatchObject({
       code: 'config_invalid',
       message: expect.stringMatching(/was moved to PostgreSQL at 20.*move --undo/s),
     })
 
-    // A repeated move does nothing. A move to another database is refused.
+    // A repeated move does nothing, even while replicas run.
+    await ask(url, `INSERT INTO inbox.replica VALUES ('r', '1', now(), now(), '{}')`)
     expect(await move(file, url)).toMatchObject({ result: 'finished' })
-    await expect(move(file, await postgres.createDatabase())).rejects.toMatchObject({ code: 'usage' })
   })
 
-  test('continues after a kill at any row', async () => {
+  test('starts again after a kill at any row', async () => {
     await using store = await aStore()
     const { file, cwd } = store
     const url = await postgres.createDatabase()
@@ -140,32 +139,15 @@ describe('a move', { timeout: processesMs }, () => {
       child.child.kill('SIGKILL')
       await child.ended
       // The file can't be served in this state.
-      await expect(openFileStore(file, { clock: createTestClock() })).rejects.toThrow('is being moved to PostgreSQL')
+      await expect(openFileStore(file, { clock: createTestClock() })).rejects.toThrow('was moved to PostgreSQL')
       await stops.release()
+      expect(await number(url, 'SELECT count(*) FROM inbox.event')).toBe(0)
     }
-    const last = await runCli(['move', '--from', 'sqlite:./inbox.db', '--to', 'env:TO', '--json'], {
-      cwd,
-      env: { TO: url },
-    })
-    expect(last).toMatchObject({ code: 0, errors: '' })
-    expect(JSON.parse(last.out)).toMatchObject({ result: 'moved', resumed: true })
-  })
-
-  test('marks the file after a kill between its last two steps', async () => {
-    await using store = await aStore()
-    const url = await postgres.createDatabase()
-    await move(store.file, url)
-    const db = await openWriterConnection(store.file)
-    db.exec(`DELETE FROM meta WHERE name = 'moved_at'; INSERT INTO meta (name, value) VALUES ('moving_at', 1)`)
-    db.close()
-    // Replicas may be running by then.
-    await ask(url, `INSERT INTO inbox.replica VALUES ('r', '1', now(), now(), '{}')`)
-    expect(await move(store.file, url)).toMatchObject({ result: 'finished' })
-    expect(fileValue(store.file, `SELECT count(*) FROM meta WHERE name = 'moved_at'`)).toBe(1)
+    expect(await move(file, url)).toMatchObject({ result: 'moved' })
   })
 })
 
-test('a move finds changed, missing and added rows; its database cannot be served, and the file can be moved again', async () => {
+test('a move finds changed, missing and added rows, stores nothing, and can be repeated', async () => {
   await using store = await aStore()
   const url = await postgres.createDatabase()
   const lastRun = fileValue<number>(store.file, 'SELECT max(id) FROM run')
@@ -203,30 +185,35 @@ test('a move finds changed, missing and added rows; its database cannot be serve
   for (const [, text] of damages) expect(result.errors).toContain(`\n  ${text}`)
   expect(result.errors.trim().split('\n')).toHaveLength(damages.length + 1)
 
-  await expect(withDatabase(url, refuseMoving)).rejects.toMatchObject({ code: 'store_unavailable' })
-  // A repeated move copies nothing twice, and fails again.
+  expect(await number(url, 'SELECT count(*) FROM inbox.event')).toBe(0)
   await ask(url, 'DROP TRIGGER damage ON inbox.counter')
-  await expect(move(store.file, url)).rejects.toThrow('body: the row with seq 5 differs')
-  await ask(url, 'DROP SCHEMA inbox CASCADE')
-  await expect(move(store.file, url)).resolves.toMatchObject({ result: 'moved', resumed: false })
-  await withDatabase(url, refuseMoving)
+  expect(await move(store.file, url)).toMatchObject({ result: 'moved' })
 })
 
-test('a move is refused while a replica that started at its begin serves the database, and continues afterwards', async () => {
-  await using store = await aStore()
-  const url = await postgres.createDatabase()
-  await ask(
-    url,
-    `CREATE FUNCTION public.arrive() RETURNS trigger LANGUAGE plpgsql AS $$
-     BEGIN INSERT INTO inbox.replica VALUES ('r', '1', now(), now(), '{}'); RETURN NULL; END $$;
-     CREATE TRIGGER arrive AFTER INSERT ON inbox.meta FOR EACH ROW WHEN (NEW.name = 'moving_at') EXECUTE FUNCTION public.arrive()`,
-  )
-  await expect(move(store.file, url)).rejects.toMatchObject({ code: 'database_in_use' })
-  await expect(move(store.file, url)).rejects.toMatchObject({ code: 'database_in_use' })
-  expect(await number(url, 'SELECT count(*) FROM inbox.event')).toBe(0)
-  await ask(url, `DELETE FROM inbox.replica`)
-  expect(await move(store.file, url)).toMatchObject({ result: 'moved', resumed: true })
-})
+test(
+  'a replica that joins during a move waits, and then serves the moved events',
+  { timeout: processesMs },
+  async () => {
+    await using store = await aStore()
+    const url = await postgres.createDatabase()
+    await using stops = await createStops(url)
+    await stops.at('event', 'NEW.seq = 1300')
+    const moving = move(store.file, url)
+    await stops.reached()
+    const open = () => createPostgresInbox({ url, clock: systemClock })
+    // Its first heartbeat may time out on a slow machine.
+    const joining = open().catch(open)
+    const waits = `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'relation'`
+    await until(async () => (await number(url, waits)) > 0, 'the replica waits')
+    await stops.release()
+    expect(await moving).toMatchObject({ result: 'moved' })
+    const inbox = await joining
+    onTestFinished(() => inbox.close())
+    const lastSeq = fileValue<number>(store.file, 'SELECT max(seq) FROM event')
+    expect(await inbox.accept([anEvent('new')])).toEqual(['accepted'])
+    expect(await number(url, `SELECT seq FROM inbox.event WHERE id = 'new'`)).toBe(lastSeq + 1)
+  },
+)
 
 describe('a move is refused without changes', () => {
   const isMarked = (file: string) => fileValue<number>(file, `SELECT count(*) FROM meta WHERE name LIKE 'mov%'`) > 0
@@ -300,10 +287,8 @@ async function createStops(url: string) {
   await client.query(
     `CREATE FUNCTION public.stop() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_advisory_xact_lock(77, 1); RETURN NEW; END $$`,
   )
-  const moves = async (more: string) => {
-    const sql = `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'onchain-inbox move' ${more}`
-    return (await client.query(sql)).rowCount ?? 0
-  }
+  const stopped = `SELECT 1 FROM pg_stat_activity
+    WHERE datname = current_database() AND application_name = 'onchain-inbox move' AND wait_event = 'advisory'`
   return {
     async at(table: string, when: string) {
       await client.query('SELECT pg_advisory_lock(77, 1)')
@@ -311,8 +296,8 @@ async function createStops(url: string) {
         `CREATE TRIGGER stop BEFORE INSERT ON inbox."${table}" FOR EACH ROW WHEN (${when}) EXECUTE FUNCTION public.stop()`,
       )
     },
-    reached: () => until(async () => (await moves(`AND wait_event = 'advisory'`)) > 0, 'a stopped move', 60_000),
-    /** The server ends the transaction of the killed move. The next move waits for that. */
+    reached: () => until(async () => (await client.query(stopped)).rows.length > 0, 'a stopped move', 60_000),
+    /** Waits until the transaction of the stopped move has ended. */
     async release() {
       await client.query('SELECT pg_advisory_unlock(77, 1)')
       await client.query(
@@ -322,14 +307,5 @@ async function createStops(url: string) {
       )
     },
     [Symbol.asyncDispose]: () => client.end(),
-  }
-}
-
-async function withDatabase<T>(url: string, work: (db: Database) => Promise<T>): Promise<T> {
-  const db = createDatabase({ url, connections: 1 })
-  try {
-    return await work(db)
-  } finally {
-    await db.close()
   }
 }

@@ -1,7 +1,6 @@
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import { type Database, createDatabase } from '../../src/inbox/postgres/database.ts'
 import { joinCluster, newReplicaId } from '../../src/inbox/postgres/replicas.ts'
-import { createSinkTries } from '../../src/inbox/postgres/sink-tries.ts'
 import type { OnWarning } from '../../src/inbox/types.ts'
 import { version } from '../../src/base/version.ts'
 import { ask } from '../support/postgres.ts'
@@ -194,30 +193,4 @@ test('a replica that leaves ends its own runs, and no others', async () => {
   await giveRun(2, `${one.id}x 1`)
   await one.leave()
   expect([await stateOf(1), await stateOf(2)]).toEqual([suspect, running])
-})
-
-test('a request to try a sink reaches every replica at its next heartbeat, and has each result', async () => {
-  const first = await join()
-  const second = await join()
-  const asked: string[] = []
-  const tries = [first, second].map((cluster) => createSinkTries({ db: cluster.db, replicaId: cluster.id }))
-  for (const [index, one] of tries.entries()) {
-    one.onTry(async (handler) => {
-      asked.push(`${index} ${handler}`)
-      return index === 0 ? { result: 'failed', error: 'no' } : { result: 'sent', error: null }
-    })
-  }
-  second.onBeat(() => tries[1]!.follow())
-  const id = await tries[0]!.requestTry('desk', 'operator')
-  await until(async () => (await tries[0]!.tryResults(id)).size === 2, 'both have answered')
-  expect(await tries[0]!.tryResults(id)).toEqual(
-    new Map([
-      [first.id, { result: 'failed', error: 'no' }],
-      [second.id, { result: 'sent', error: null }],
-    ]),
-  )
-  await tries[0]!.follow()
-  expect(asked.toSorted()).toEqual(['0 desk', '1 desk'])
-  const [note] = await ask<{ by_whom: string }>(url, `SELECT by_whom FROM inbox.audit WHERE action = 'handler.try'`)
-  expect(note).toEqual({ by_whom: 'operator' })
 })

@@ -2,8 +2,7 @@ import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import { systemClock } from '../../src/base/clock.ts'
 import type { ClusterState } from '../../src/inbox/cluster-port.ts'
 import { createPostgresInbox, type PostgresInbox } from '../../src/inbox/postgres/inbox.ts'
-import { openTarget } from '../../src/inbox/move/target.ts'
-import { anEvent, loose, ordered } from '../conformance/stage.ts'
+import { loose, ordered } from '../conformance/stage.ts'
 import { ask } from '../support/postgres.ts'
 import { usePostgres } from '../support/postgres-inboxes.ts'
 import { until } from '../support/until.ts'
@@ -22,47 +21,6 @@ async function join(): Promise<PostgresInbox> {
   onTestFinished(() => inbox.close())
   return inbox
 }
-
-const beginMove = `INSERT INTO inbox.meta (name, value) VALUES ('move_id', 7), ('moving_at', 5)`
-
-test('a replica fails for good when a move to its database begins', async () => {
-  const inbox = await join()
-  await inbox.register([loose])
-  const failures: Error[] = []
-  inbox.onFailure((error) => failures.push(error))
-  const waiting = inbox.claim({ handlers: [loose.name], max: 1, owner: 'worker', suspects: false })
-  await ask(url, beginMove)
-  await until(() => failures.length > 0, 'it fails')
-  const refused = {
-    code: 'store_unavailable',
-    message: expect.stringContaining('is being moved to this database') as string,
-  }
-  expect(failures).toEqual([expect.objectContaining(refused)])
-  expect(inbox.health()).toMatchObject({ ok: false, reason: refused.message })
-  await expect(inbox.accept([anEvent('a')])).rejects.toMatchObject(refused)
-  expect(await waiting).toEqual([])
-  expect(await inbox.claim({ handlers: [loose.name], max: 1, owner: 'worker', suspects: false })).toEqual([])
-  const late: Error[] = []
-  inbox.onFailure((error) => late.push(error))
-  expect(late).toEqual(failures)
-})
-
-test('a replica that joins while a move begins leaves; a move that begins after the join is refused', async () => {
-  // A trigger begins the move with the replica's first heartbeat, so the check before the join can't see it.
-  await ask(
-    url,
-    `CREATE FUNCTION inbox.begin_move() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN ${beginMove} ON CONFLICT DO NOTHING; RETURN NULL; END $$`,
-  )
-  await ask(url, `CREATE TRIGGER begin_move AFTER INSERT ON inbox.replica EXECUTE FUNCTION inbox.begin_move()`)
-  await expect(join()).rejects.toMatchObject({ code: 'store_unavailable' })
-  const target = await openTarget(url)
-  onTestFinished(() => target.close())
-  await target.refuseServed()
-  await ask(url, `DROP TRIGGER begin_move ON inbox.replica`)
-  await ask(url, `DELETE FROM inbox.meta WHERE name LIKE 'mov%'`)
-  await join()
-  await expect(target.refuseServed()).rejects.toMatchObject({ code: 'database_in_use' })
-})
 
 test('replicas know which handlers have suspects, without paused ones, and who leads', async () => {
   const [one, other] = [await join(), await join()]

@@ -237,10 +237,7 @@ export async function startFilledAdmin(more: { readonly pages?: Pages } & object
         { name: 'INBOX_HOST', value: '0.0.0.0', origin: 'environment', secret: false, default: '127.0.0.1' },
         { name: 'INBOX_SECRETS', value: 'set (labels: main, next)', origin: 'file', secret: true, default: '' },
       ],
-      trySink: async () => [
-        { replica: 'inbox-0', result: 'sent', error: null },
-        { replica: 'inbox-1', result: 'failed', error: 'answered 503' },
-      ],
+      trySink: async () => ({ result: 'failed', error: 'still 503' }),
       secretLabels: () => ['main', 'next'],
       startedAt: start,
       ...more,

@@ -31,7 +31,6 @@ export const viewReads: readonly [string, (of: Views) => Promise<unknown>][] = [
   ['the quarantine', (of) => of.quarantine({ limit: 50 })],
   ['the quarantine by reason', (of) => of.quarantine({ limit: 50, reason: 'reason 1' })],
   ['a body in quarantine', (of) => of.quarantined('sha256:77')],
-  ['groups of the quarantine', (of) => of.quarantineGroups()],
   ['replays', (of) => of.replays({ limit: 50 })],
   ['a replay', (of) => of.replay(77)],
   ['the events of a replay', (of) => of.countReplay({ from: 0 }, [{ types: ['*'] }])],

@@ -28,7 +28,6 @@ function stage({ before = open, after = null, pending = 1 }: Given = {}) {
       },
       send: () => void (current = after),
     },
-    cluster: undefined,
   })
   return { trySink, notes }
 }
@@ -40,7 +39,7 @@ test.each<readonly [string, string, Given, string | null]>([
   ['closed', 'has no open breaker', { before: null }, null],
 ])('the result is %s when the sink %s', async (result, _case, given, error) => {
   const { trySink, notes } = stage(given)
-  expect(await trySink('desk', 'operator')).toEqual([{ replica: expect.any(String), result, error }])
+  expect(await trySink('desk', 'operator')).toEqual({ result, error })
   expect(notes).toEqual([['handler.try', { handler: 'desk', result, error }, 'operator']])
 })
 

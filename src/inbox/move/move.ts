@@ -2,7 +2,7 @@ import { createHash, randomInt } from 'node:crypto'
 import type { Clock } from '../../base/clock.ts'
 import { InboxError } from '../../base/errors.ts'
 import { keyOf, openMovedFile, type Key, type MovedFile, type MovedTable, type Row } from './moved-file.ts'
-import { notEmptyMessage, openTarget, type Target } from './target.ts'
+import { notEmptyMessage, moveMarks, openTarget, type Target, type TargetRows } from './target.ts'
 
 export interface MoveOptions {
   /** The SQLite file. */
@@ -20,8 +20,6 @@ export interface MoveReport {
   readonly from: string
   /** Without a password. */
   readonly to: string
-  /** True when an earlier call had begun. */
-  readonly resumed: boolean
   /** Rows on both sides, and how many of them were compared byte by byte; empty if nothing was verified. */
   readonly tables: readonly { readonly table: string; readonly rows: number; readonly compared: number }[]
 }
@@ -31,8 +29,8 @@ const maxCompared = 1_000
 const windows = 20
 
 /**
- * Moves a SQLite file to PostgreSQL: copies all rows with their ids, compares both sides, and marks them. The same call resumes an
- * interrupted move: rows are stored in the order of their keys, so the last stored row shows where to continue.
+ * Moves a SQLite file to PostgreSQL: marks the file, then copies all rows with their ids and compares both sides, in one transaction. The
+ * same call repeats an interrupted move.
  *
  * @throws InboxError `database_in_use` while either side is served, `database_older`, `usage` for a database with other rows,
  *   `database_corrupt` where the sides differ, `store_unavailable`
@@ -63,59 +61,45 @@ export async function undoMove(from: string, clock: Clock): Promise<string> {
   }
 }
 
-async function move(file: MovedFile, target: Target, options: MoveOptions): Promise<MoveReport> {
-  const { clock, onProgress } = options
+async function move(file: MovedFile, target: Target, { clock, onProgress }: MoveOptions): Promise<MoveReport> {
   const tables = await target.tables(file.columns())
-  const [fileMarks, targetMarks] = [file.marks(), await target.marks(tables)]
-  if (targetMarks.id !== null && targetMarks.id !== fileMarks?.id) {
+  const report = { from: file.path, to: target.name }
+  const [marks, targetId] = [file.marks(), await target.moveId()]
+  // Replicas may have worked since, so nothing is compared.
+  if (targetId !== null && targetId === marks?.id) return { result: 'finished', ...report, tables: [] }
+  if (targetId !== null) {
     throw new InboxError(
       'usage',
       notEmptyMessage(target.name, 'another file was moved there, or this one before its move was undone'),
     )
   }
-  const report = { from: file.path, to: target.name, resumed: targetMarks.id !== null }
-  if (fileMarks?.movedAt && !targetMarks.isDone) {
-    const when = new Date(fileMarks.movedAt).toISOString()
-    throw new InboxError(
-      'usage',
-      `${file.path} was moved to another database at ${when}; to move it again, first run \`onchain-inbox move --undo\``,
-    )
-  }
-  if (targetMarks.isDone) {
-    // A call that ended between the two last steps left the file unmarked. Replicas may have worked since, so nothing is compared.
-    await file.finish()
-    return { result: 'finished', ...report, tables: [] }
-  }
-  await target.refuseServed()
-  const id = fileMarks?.id ?? randomInt(1, 2 ** 47)
-  if (fileMarks === null) await file.begin(id)
-  if (targetMarks.id === null) {
-    await target.begin(id, clock.now())
-    // A replica that started before `begin` has not seen the mark.
-    await target.refuseServed()
-  }
-  await copy(file, target, tables, (done) => onProgress(done, 'copying'))
-  await target.settle(tables, file.counts(), file.meta())
-  onProgress(1, 'comparing')
-  const compared = await verify(file, target, tables)
-  await target.finish(tables, clock.now())
-  await file.finish()
+  await target.refuseUsed(tables)
+  const id = marks?.id ?? randomInt(1, 2 ** 47)
+  if (marks === null) await file.mark(id)
+  const compared = await target.fill(tables, async (rows) => {
+    await copy(file, rows, tables, (done) => onProgress(done, 'copying'))
+    await rows.settle(tables, file.counts(), [
+      ...file.meta(),
+      { name: moveMarks.id, value: id },
+      { name: moveMarks.movedAt, value: clock.now() },
+    ])
+    onProgress(1, 'comparing')
+    return verify(file, target.name, rows, tables)
+  })
   return { result: 'moved', ...report, tables: compared }
 }
 
 async function copy(
   file: MovedFile,
-  target: Target,
+  target: TargetRows,
   tables: readonly MovedTable[],
   onProgress: (done: number) => void,
 ): Promise<void> {
   const total = tables.reduce((sum, table) => sum + file.count(table), 0)
   let done = 0
   for (const table of tables) {
-    let after = await target.highest(table)
-    if (after !== null) done += await target.count(table)
-    for (;;) {
-      const rows = file.rows(table, after)
+    for (let after: Key | null = null; ;) {
+      const rows: readonly Row[] = file.rows(table, after)
       const last = rows.at(-1)
       if (last === undefined) break
       await target.insert(table, rows)
@@ -127,7 +111,12 @@ async function copy(
 }
 
 /** Compares the counts, the highest key and a sample of every table, and the counters. */
-async function verify(file: MovedFile, target: Target, tables: readonly MovedTable[]): Promise<MoveReport['tables']> {
+async function verify(
+  file: MovedFile,
+  targetName: string,
+  target: TargetRows,
+  tables: readonly MovedTable[],
+): Promise<MoveReport['tables']> {
   const compared: { table: string; rows: number; compared: number }[] = []
   const differences: string[] = []
   for (const table of tables) {
@@ -138,17 +127,16 @@ async function verify(file: MovedFile, target: Target, tables: readonly MovedTab
   const counters = [file.counts(), await target.counts()].map((side) => JSON.stringify(side))
   if (counters[0] !== counters[1]) differences.push(`counters: expected ${counters[0]}, found ${counters[1]}`)
   if (differences.length === 0) return compared
-  const advice = 'replicas refuse to serve it. Run DROP SCHEMA inbox CASCADE there, and move again'
   throw new InboxError(
     'database_corrupt',
-    `${target.name} differs from ${file.path}; ${advice}:\n  ${differences.join('\n  ')}`,
+    `the copy in ${targetName} differed from ${file.path} and was rolled back:\n  ${differences.join('\n  ')}`,
   )
 }
 
 /** `compared`: number of rows whose values were compared. `difference`: the first one found. */
 async function compare(
   file: MovedFile,
-  target: Target,
+  target: TargetRows,
   table: MovedTable,
 ): Promise<{ rows: number; compared: number; difference: string | undefined }> {
   const rows = file.count(table)
@@ -186,7 +174,7 @@ function windowStarts(file: MovedFile, table: MovedTable, rows: number): readonl
   )
 }
 
-/** All values of a row as JSON, with digests instead of bytes, like `Target.rows`. */
+/** All values of a row as JSON, with digests instead of bytes, like `TargetRows.rows`. */
 function textOf(table: MovedTable, row: Row): string {
   const values = Object.keys(table.columns).map((column) => {
     const value = row[column] ?? null

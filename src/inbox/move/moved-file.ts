@@ -68,15 +68,6 @@ export function openMovedFile(path: string, clock: Clock) {
     throw toOpenError(file, error)
   }
 
-  async function write(marks: ReturnType<typeof readMoveMarks>): Promise<void> {
-    const writer = await openWriterConnection(file)
-    try {
-      writeMoveMarks(writer, marks)
-    } finally {
-      writer.close()
-    }
-  }
-
   const number = (sql: string) => Number(db.prepare(sql).pluck().get() ?? 0)
 
   /** The next rows after a key: up to 1,000 rows or 4 MiB. */
@@ -100,18 +91,18 @@ export function openMovedFile(path: string, clock: Clock) {
 
   return {
     path: file,
-    /** Marks of the move; null if it has not begun. */
+    /** Marks of the move; null: there was none. */
     marks: () => readMoveMarks(db),
     /**
      * Opens the file once as `serve` does, so that attempts in flight when the last process died count as crashed. Then marks it: nobody
      * can serve it from then on, so it stays unchanged however often the move is interrupted.
      */
-    async begin(id: number) {
+    async mark(id: number) {
       db.close()
       lock.release()
       const opened = await openFileStore(file, { clock })
       try {
-        writeMoveMarks(opened.db, { id, movingAt: clock.now(), movedAt: null })
+        writeMoveMarks(opened.db, { id, movedAt: clock.now() })
       } finally {
         opened.close()
       }
@@ -157,13 +148,15 @@ export function openMovedFile(path: string, clock: Clock) {
       ),
       bodyBytes: number('SELECT total FROM body ORDER BY seq DESC LIMIT 1'),
     }),
-    /** Marks the file as moved. */
-    async finish() {
-      const marks = readMoveMarks(db)
-      if (marks !== null && marks.movedAt === null) await write({ ...marks, movingAt: null, movedAt: clock.now() })
-    },
     /** Removes the marks. */
-    undo: () => write(null),
+    async undo() {
+      const writer = await openWriterConnection(file)
+      try {
+        writeMoveMarks(writer, null)
+      } finally {
+        writer.close()
+      }
+    },
     close() {
       db.close()
       lock.release()

@@ -1,7 +1,7 @@
 import { InboxError } from '../../base/errors.ts'
-import { createDatabase } from '../postgres/database.ts'
+import { createDatabase, type Rows } from '../postgres/database.ts'
 import { openSchema } from '../postgres/migrate.ts'
-import { moveMarks, setMeta } from '../postgres/records.ts'
+import { setMeta } from '../postgres/records.ts'
 import { toStoredJson } from '../postgres/text.ts'
 import { describeDatabase } from '../../base/database-url.ts'
 import {
@@ -22,20 +22,19 @@ const statementMs = 30 * 60_000
 /** Shared tables whose rows are not copied: migration tables, and `meta`, of which `settle` stores some. */
 const notCopied: ReadonlySet<string> = new Set(['kysely_migration', 'kysely_migration_lock', 'meta'])
 
+/** Reading a large table of the file takes time. */
+const idleMs = 5 * 60_000
+/** Rows of `meta` about the move, in the target. */
+export const moveMarks = { id: 'move_id', movedAt: 'moved_at' } as const
+
 export type Target = Awaited<ReturnType<typeof openTarget>>
+export type TargetRows = ReturnType<typeof createTargetRows>
 
 /** Opens a PostgreSQL database. Creates the schema of an empty one. Throws like `openSchema`. */
 export async function openTarget(url: string) {
   await openSchema(url, 'refuse')
   const name = describeDatabase(url)
-  const db = createDatabase({ url, connections: 1, statementMs, applicationName: 'onchain-inbox move' })
-
-  async function valueOf<T>(text: string, values: readonly unknown[] = []): Promise<T | undefined> {
-    const [row] = await db.query<{ value: T }>(text, values)
-    return row?.value
-  }
-
-  const metaOf = (mark: string) => valueOf<number>('SELECT value FROM inbox.meta WHERE name = $1', [mark])
+  const db = createDatabase({ url, connections: 1, statementMs, idleMs, applicationName: 'onchain-inbox move' })
 
   return {
     /** Name for messages, without a password. */
@@ -62,54 +61,72 @@ export async function openTarget(url: string) {
         return [{ name: table, key, columns, identity, isByRowid }]
       })
     },
-    /** The id of the move that filled the database (null: it is empty), and whether that is done. Throws `usage` for rows of something else. */
-    async marks(tables: readonly MovedTable[]): Promise<{ readonly id: number | null; readonly isDone: boolean }> {
-      const id = (await metaOf(moveMarks.id)) ?? null
-      if (id !== null) return { id, isDone: (await metaOf(moveMarks.movingAt)) === undefined }
-      const filled: string[] = []
-      for (const table of tables) {
-        if (await valueOf<boolean>(`SELECT EXISTS (SELECT 1 FROM inbox."${table.name}") AS value`))
-          filled.push(table.name)
-      }
-      if (filled.length === 0) return { id, isDone: false }
-      throw new InboxError('usage', notEmptyMessage(name, `it contains other rows (${filled.join(', ')})`))
+    /** The id of the move that filled the database; null: none did. */
+    async moveId(): Promise<number | null> {
+      const text = `SELECT i.value FROM inbox.meta i, inbox.meta m WHERE i.name = $1 AND m.name = $2`
+      const [row] = await db.query<{ value: number }>(text, [moveMarks.id, moveMarks.movedAt])
+      return row?.value ?? null
     },
-    /** Throws `database_in_use` while replicas serve the database. */
-    async refuseServed(): Promise<void> {
-      const alive = await valueOf<number>(
-        `SELECT count(*) AS value FROM inbox.replica WHERE beat_at > now() - interval '${silentSeconds} seconds'`,
-      )
-      if (!alive) return
-      throw new InboxError(
-        'database_in_use',
-        `${name} is served by ${alive} replica${alive === 1 ? '' : 's'} (heartbeat within ${silentSeconds} s): stop them before the move`,
-      )
-    },
-    begin: (id: number, now: number) =>
+    refuseUsed: (tables: readonly MovedTable[]) => refuseUsed(db, name, tables),
+    /**
+     * Runs `work` in one transaction. Until it ends, replicas can't join. If it throws, the database stays empty. `work` may be called more
+     * than once.
+     */
+    fill: <T>(tables: readonly MovedTable[], work: (rows: TargetRows) => Promise<T>): Promise<T> =>
       db.exclusively(async (trx) => {
-        await trx.query(`DELETE FROM inbox.meta WHERE name <> 'oldest_program' AND NOT starts_with(name, 'functions:')`)
-        await setMeta(trx, moveMarks.id, id)
-        await setMeta(trx, moveMarks.movingAt, now)
+        await trx.query('LOCK TABLE inbox.replica IN SHARE ROW EXCLUSIVE MODE')
+        await refuseUsed(trx, name, tables)
+        return work(createTargetRows(trx))
       }),
+    close: () => db.close(),
+  }
+}
+
+/** Throws `database_in_use` while replicas serve the database, and `usage` if it contains rows. */
+async function refuseUsed(db: Rows, name: string, tables: readonly MovedTable[]): Promise<void> {
+  const alive = await valueOf<number>(
+    db,
+    `SELECT count(*) AS value FROM inbox.replica WHERE beat_at > clock_timestamp() - interval '${silentSeconds} seconds'`,
+  )
+  if (alive) {
+    throw new InboxError(
+      'database_in_use',
+      `${name} is served by ${alive} replica${alive === 1 ? '' : 's'} (heartbeat within ${silentSeconds} s): stop them before the move`,
+    )
+  }
+  const filled: string[] = []
+  for (const table of tables) {
+    if (await valueOf<boolean>(db, `SELECT EXISTS (SELECT 1 FROM inbox."${table.name}") AS value`))
+      filled.push(table.name)
+  }
+  if (filled.length > 0)
+    throw new InboxError('usage', notEmptyMessage(name, `it contains other rows (${filled.join(', ')})`))
+}
+
+async function valueOf<T>(db: Rows, text: string): Promise<T | undefined> {
+  const [row] = await db.query<{ value: T }>(text)
+  return row?.value
+}
+
+/** The rows of the target, within the transaction of a move. */
+function createTargetRows(trx: Rows) {
+  return {
     /** The key of the last row; null: there is none. */
     async highest(table: MovedTable): Promise<Key | null> {
       const order = table.key.map((column) => `"${column}" DESC`).join(', ')
-      // In `exclusively`, which waits until the transaction of a killed call has ended.
-      const [row] = await db.exclusively((trx) =>
-        trx.query<Row>(`SELECT ${quoted(table.key)} FROM inbox."${table.name}" ORDER BY ${order} LIMIT 1`),
+      const [row] = await trx.query<Row>(
+        `SELECT ${quoted(table.key)} FROM inbox."${table.name}" ORDER BY ${order} LIMIT 1`,
       )
       return row === undefined ? null : keyOf(table, row)
     },
     count: async (table: MovedTable) =>
-      (await valueOf<number>(`SELECT count(*) AS value FROM inbox."${table.name}"`)) ?? 0,
+      (await valueOf<number>(trx, `SELECT count(*) AS value FROM inbox."${table.name}"`)) ?? 0,
     async insert(table: MovedTable, rows: readonly Row[]): Promise<void> {
       const columns = quoted(Object.keys(table.columns))
-      await db.exclusively((trx) =>
-        trx.query(
-          `INSERT INTO inbox."${table.name}" (${columns}) OVERRIDING SYSTEM VALUE
-           SELECT ${columns} FROM json_populate_recordset(NULL::inbox."${table.name}", $1)`,
-          [toStoredJson(rows.map(bytesToHex))],
-        ),
+      await trx.query(
+        `INSERT INTO inbox."${table.name}" (${columns}) OVERRIDING SYSTEM VALUE
+         SELECT ${columns} FROM json_populate_recordset(NULL::inbox."${table.name}", $1)`,
+        [toStoredJson(rows.map(bytesToHex))],
       )
     },
     /** The next rows after a key, as in the file, but bytes as their SHA-256 in hex. */
@@ -120,46 +137,38 @@ export async function openTarget(url: string) {
       })
       const placeholders = table.key.map((column, at) => `$${at + 1}::${table.columns[column]}`).join(', ')
       const condition = after === null ? '' : `WHERE (${quoted(table.key)}) > (${placeholders})`
-      return db.query<Row>(
+      return trx.query<Row>(
         `SELECT ${columns.join(', ')} FROM inbox."${table.name}" ${condition} ORDER BY ${quoted(table.key)} LIMIT ${limit}`,
         after ?? [],
       )
     },
-    /** Sets all counters and sequences to the highest numbers of the file, and stores its rows of `meta`. */
-    settle: (
+    /** Sets all counters and sequences to the highest numbers of the file, and replaces the rows of `meta` that belong to the inbox. */
+    async settle(
       tables: readonly MovedTable[],
       { lastSeq, lastRunId, bodyBytes }: Counts,
       meta: readonly { readonly name: string; readonly value: number }[],
-    ) =>
-      db.exclusively(async (trx) => {
-        await trx.query('UPDATE inbox.counter SET last_seq = $1, body_bytes = $2', [lastSeq, bodyBytes])
-        await trx.query(`SELECT setval('inbox.run_id', greatest($1::bigint, 1), $1::bigint > 0)`, [lastRunId])
-        for (const { name: table, identity } of tables) {
-          if (identity === null) continue
-          await trx.query(
-            `SELECT setval(pg_get_serial_sequence('inbox.${table}', '${identity}'), greatest(max("${identity}"), 1), max("${identity}") > 0)
-             FROM inbox."${table}"`,
-          )
-        }
-        for (const row of meta) await setMeta(trx, row.name, row.value)
-      }),
+    ): Promise<void> {
+      await trx.query('UPDATE inbox.counter SET last_seq = $1, body_bytes = $2', [lastSeq, bodyBytes])
+      await trx.query(`SELECT setval('inbox.run_id', greatest($1::bigint, 1), $1::bigint > 0)`, [lastRunId])
+      for (const { name: table, identity } of tables) {
+        if (identity === null) continue
+        await trx.query(
+          `SELECT setval(pg_get_serial_sequence('inbox.${table}', '${identity}'), greatest(max("${identity}"), 1), max("${identity}") > 0)
+           FROM inbox."${table}"`,
+        )
+      }
+      await trx.query(`DELETE FROM inbox.meta WHERE name <> 'oldest_program' AND NOT starts_with(name, 'functions:')`)
+      for (const row of meta) await setMeta(trx, row.name, row.value)
+      // Without statistics, the planner assumes that the tables are empty.
+      await trx.query(`ANALYZE ${tables.map((table) => `inbox."${table.name}"`).join(', ')}`)
+    },
     async counts(): Promise<Counts> {
-      const [row] = await db.query<Counts>(
+      const [row] = await trx.query<Counts>(
         `SELECT c.last_seq AS "lastSeq", CASE WHEN r.is_called THEN r.last_value ELSE 0 END AS "lastRunId", c.body_bytes AS "bodyBytes"
          FROM inbox.counter c, inbox.run_id r`,
       )
       return row ?? { lastSeq: 0, lastRunId: 0, bodyBytes: 0 }
     },
-    /** Opens the database for replicas. */
-    async finish(tables: readonly MovedTable[], now: number): Promise<void> {
-      // Without statistics, the planner assumes that the tables are empty.
-      await db.query(`ANALYZE ${tables.map((table) => `inbox."${table.name}"`).join(', ')}`)
-      await db.exclusively(async (trx) => {
-        await trx.query('DELETE FROM inbox.meta WHERE name = $1', [moveMarks.movingAt])
-        await setMeta(trx, moveMarks.movedAt, now)
-      })
-    },
-    close: () => db.close(),
   }
 }
 

@@ -39,6 +39,8 @@ export interface DatabaseOptions extends ConnectionOptions {
   readonly now?: () => number
   /** Timeout of a statement in milliseconds. Default 10,000. */
   readonly statementMs?: number
+  /** Timeout of an exclusive transaction between two statements in milliseconds. Default 2,000. */
+  readonly idleMs?: number
 }
 
 /** Maximum attempts of a statement that has no effect, such as after a deadlock. */
@@ -56,7 +58,7 @@ interface Pools {
 
 /** Connections to a database. Only the pulse connects before the first statement. */
 export function createDatabase(options: DatabaseOptions): Database {
-  const { connections = 10, statementMs = 10_000, now } = options
+  const { connections = 10, statementMs = 10_000, idleMs = 2_000, now } = options
   const config = connectionConfig(options)
   let answeredAt = -Infinity
   let current = openPools()
@@ -142,7 +144,7 @@ export function createDatabase(options: DatabaseOptions): Database {
     try {
       // One message, so that no transaction runs without its timeouts: a client that stops must not block others for long.
       const begin = `BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL statement_timeout = ${statementMs}; SET LOCAL lock_timeout = 3000;
-        SET LOCAL idle_in_transaction_session_timeout = 2000; SELECT ${exclusiveLock}`
+        SET LOCAL idle_in_transaction_session_timeout = ${idleMs}; SELECT ${exclusiveLock}`
       await runWithLimit(client, begin, [], statementMs)
       const result = await work({
         query: (text, values = []) => runStatement(client, text, values, statementMs + networkMs),

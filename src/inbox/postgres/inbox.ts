@@ -15,11 +15,10 @@ import { createDefinitions } from './definitions.ts'
 import { createGaps } from './gaps.ts'
 import type { OnUpgrade, OnWarning } from '../types.ts'
 import { openSchema, type MigrateSetting } from './migrate.ts'
-import { findMove, refuseMoving, createSourceKeys } from './records.ts'
+import { createSourceKeys } from './records.ts'
 import type { Health } from './pulse.ts'
 import { createReplays } from './replays.ts'
 import { joinCluster, newReplicaId } from './replicas.ts'
-import { createSinkTries } from './sink-tries.ts'
 import { createWork } from './claims.ts'
 
 export interface PostgresInboxOptions {
@@ -52,12 +51,9 @@ export async function createPostgresInbox(options: PostgresInboxOptions): Promis
   let onWake = () => {}
   const listener = { onWake: () => onWake(), onWarning }
   const db = createDatabase({ url, applicationName, listener, ...(now && { now }) })
-  await orClose(db, refuseMoving(db))
   let closing: Promise<void> | undefined
 
   const cluster = await orClose(db, joinCluster({ db, id, silentMs, onWarning, onReaped: () => work.wake() }))
-  // A move that began before the replica joined did not see it. A later move does.
-  await orClose({ close: leaveAndClose }, refuseMoving(db))
   const work = createWork({ db, clock, replicaId: cluster.id, onWarning })
   const gaps = createGaps({ db, onWarning })
   const wake = () => work.wake()
@@ -82,16 +78,11 @@ export async function createPostgresInbox(options: PostgresInboxOptions): Promis
     jobs.poke()
   }
   const actions = createActions({ db, clock, accept, definitions, wake })
-  const sinkTries = createSinkTries({ db, replicaId: cluster.id })
   const stateListeners: Parameters<ClusterPort['onState']>[0][] = []
   let state: ClusterState | null = null
   let wasSilent = false
-  const failureListeners: ((error: Error) => void)[] = []
-  let failed: InboxError | undefined
   cluster.onBeat(async (beat) => {
     wasSilent ||= beat.wasSilent
-    const move = await findMove(db)
-    if (move !== null) return fail(move)
     await gaps.beat()
     await definitions.beat()
     await replays.refresh()
@@ -101,39 +92,24 @@ export async function createPostgresInbox(options: PostgresInboxOptions): Promis
     state = now
     wasSilent = false
     for (const listener of stateListeners) listener(now, before)
-    await sinkTries.follow()
   })
-
-  /** Fails permanently: nothing is accepted or claimed any more. */
-  function fail(error: InboxError): void {
-    if (failed !== undefined) return
-    failed = error
-    jobs.stop()
-    void work.close()
-    for (const listener of failureListeners) listener(error)
-  }
-
-  async function leaveAndClose(): Promise<void> {
-    await cluster.leave().catch(() => {})
-    await db.close()
-  }
 
   async function closeAll(): Promise<void> {
     jobs.stop()
     await work.close()
     await gaps.end().catch(() => {})
     await accept.ended()
-    await leaveAndClose()
+    await cluster.leave().catch(() => {})
+    await db.close()
   }
 
   function assertOpen(): void {
     if (closing !== undefined) throw new InboxError('shutting_down', 'the inbox is closed')
-    if (failed !== undefined) throw failed
   }
 
   function health(): Health {
     if (closing !== undefined) return { ok: false, reason: 'the inbox is closed' }
-    return failed === undefined ? cluster.health() : { ok: false, reason: failed.message }
+    return cluster.health()
   }
 
   return {
@@ -145,7 +121,6 @@ export async function createPostgresInbox(options: PostgresInboxOptions): Promis
     replicas: () => cluster.replicas(),
     alive: () => cluster.alive(),
     onState: (listener) => void stateListeners.push(listener),
-    ...sinkTries,
     isLeader: () => cluster.isLeader(),
     async accept(batch) {
       assertOpen()
@@ -180,11 +155,8 @@ export async function createPostgresInbox(options: PostgresInboxOptions): Promis
     acknowledgeGaps: (by) => gaps.acknowledge(by),
     health,
     revision: async () => null,
-    // An unavailable database recovers. Only a move, which also fails a start, is permanent.
-    onFailure(listener) {
-      if (failed === undefined) failureListeners.push(listener)
-      else listener(failed)
-    },
+    // An unavailable database recovers.
+    onFailure() {},
     close: () => (closing ??= closeAll()),
   }
 }

@@ -2,7 +2,6 @@ import type { AuditRecord } from '../port.ts'
 import type { SourceKey, SourceKeyPort } from '../types.ts'
 import type { Database, Rows } from './database.ts'
 import { toStoredJson } from './text.ts'
-import { InboxError } from '../../base/errors.ts'
 
 /** Writes an audit record in the transaction of the audited action, and returns its id. `by`: the caller; undefined for the inbox itself and for commands. */
 export async function note(
@@ -39,25 +38,5 @@ export async function setMeta(rows: Rows, name: string, value: number): Promise<
   await rows.query(
     `INSERT INTO inbox.meta (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
     [name, value],
-  )
-}
-
-/** Rows of `inbox.meta` about a move of a SQLite file to this database: its id, start and end. */
-export const moveMarks = { id: 'move_id', movingAt: 'moving_at', movedAt: 'moved_at' } as const
-
-/** Throws `store_unavailable` while a file is being moved to the database: events accepted now would conflict with copied ones. */
-export async function refuseMoving(db: Rows): Promise<void> {
-  const move = await findMove(db)
-  if (move !== null) throw move
-}
-
-/** Returns an error if a file is being moved to the database, else null. */
-export async function findMove(db: Rows): Promise<InboxError | null> {
-  const [mark] = await db.query<{ value: number }>('SELECT value FROM inbox.meta WHERE name = $1', [moveMarks.movingAt])
-  if (mark === undefined) return null
-  return new InboxError(
-    'store_unavailable',
-    `a SQLite file is being moved to this database since ${new Date(mark.value).toISOString()}: restart when \`onchain-inbox move\` ` +
-      'has ended. To resume a stopped move, run the same command again. To abandon it, DROP SCHEMA inbox CASCADE',
   )
 }

@@ -163,7 +163,7 @@ const receipt: Up = [
   `ALTER TABLE run ADD COLUMN error_group TEXT`,
   `DROP INDEX run_died`,
   `CREATE INDEX run_died ON run (ended_at, id, handler_id, state, event_seq, error_group) WHERE state >= 4 AND state <= 5`,
-  // A covering index: lists and sums by reason don't read bodies.
+  // A covering index: lists by reason and counts don't read bodies.
   `CREATE INDEX quarantine_reason ON quarantine (reason, seq, secret_label, received_at, length(raw))`,
 ]
 

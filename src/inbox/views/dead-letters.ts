@@ -1,40 +1,14 @@
-import { decodeCursorPair, encodeCursor } from '../cursor.ts'
-import { errorGroupOf, frameOf } from '../error-group.ts'
-import { maxDeadIds, type DeadFilter, type DeadGroup, type DeadLetter, type QueryStore } from '../port.ts'
+import { decodeCursorPair, toPage } from '../cursor.ts'
+import { errorGroupOf, frameOf, unknownError } from '../error-group.ts'
+import { maxDeadGroups, maxDeadIds, type DeadFilter, type DeadLetter, type QueryStore } from '../port.ts'
 import { runState } from '../run-sql.ts'
 import { attemptsOf, errorOf } from './event-detail.ts'
-import { rowsOf, turn, type ViewStore } from './tables.ts'
+import { rowsOf, type ViewStore } from './tables.ts'
 
-/** Maximum dead letters that a page or the groups scan. A page also stops after `budgetMs`. */
-const maxScanned = 20_000
-const budgetMs = 50
-const rowsPerStatement = 4_000
-const maxGroups = 500
+/** Group of dead letters of older versions, which have no stored group. */
+const noGroup = errorGroupOf(unknownError)
 
-/** Position of a dead letter in the list, newest first. */
-type DeadPosition = readonly [endedAt: number, runId: number]
-
-const newest: DeadPosition = [Number.MAX_SAFE_INTEGER, 0]
-
-interface Part {
-  /** Matches, newest first. */
-  readonly found: readonly Candidate[]
-  readonly scanned: number
-  /** Position of the next page; null at the end. */
-  readonly position: DeadPosition | null
-}
-
-interface Candidate {
-  readonly id: number
-  readonly endedAt: number
-  readonly handlerId: number
-  readonly state: number
-  readonly group: string
-}
-
-type Group = Pick<DeadGroup, 'group' | 'count' | 'held' | 'firstDiedAt' | 'lastDiedAt'> & { readonly newestId: number }
-
-/** Reads dead letters, newest first, by the index of their time of death. Each statement reads a bounded number. */
+/** Reads dead letters, newest first, by the index of their time of death. It contains all columns of filters but the type. */
 export function createDeadLetters(
   store: ViewStore,
 ): Pick<QueryStore, 'deadLetter' | 'deadLetters' | 'deadGroups' | 'deadRunIds'> {
@@ -68,112 +42,77 @@ export function createDeadLetters(
     )
   }
 
-  async function handlerId(name: string): Promise<number | undefined> {
-    return (await db.selectFrom('handler').select('id').where('name', '=', name).executeTakeFirst())?.id
-  }
-
-  /** Scans the next `limit` dead letters. */
-  async function scan(filter: DeadFilter, [endedAt, id]: DeadPosition, limit: number): Promise<Part> {
-    const rows = await dead
-      .where((eb) => eb(eb.refTuple('run.ended_at', 'run.id'), '<', eb.tuple(endedAt, id)))
-      .orderBy('run.ended_at', 'desc')
-      .orderBy('run.id', 'desc')
-      .limit(limit)
-      .select([
-        'run.id',
-        'run.ended_at as endedAt',
-        'run.handler_id as handlerId',
-        'run.state',
-        'run.error_group as group',
-      ])
-      .$if(filter.type !== undefined, (query) =>
-        query.select((eb) =>
-          eb.selectFrom('event').select('event.type').whereRef('event.seq', '=', 'run.event_seq').as('type'),
+  const matching = ({ handler, type, group }: DeadFilter) =>
+    dead
+      .$if(handler !== undefined, (runs) =>
+        runs.where('run.handler_id', '=', (eb) =>
+          eb
+            .selectFrom('handler')
+            .select('handler.id')
+            .where('handler.name', '=', handler ?? ''),
         ),
       )
-      .execute()
-    const handler = filter.handler === undefined ? undefined : await handlerId(filter.handler)
-    // Dead letters of older versions have no stored group, and groups of older versions no frame.
-    const withoutGroup = await deadLettersOf(rows.filter(({ group }) => group === null).map((row) => row.id))
-    const groupOf = (row: (typeof rows)[number]) => {
-      const { name, message } = withoutGroup.get(row.id)?.error ?? errorOf(undefined)
-      return row.group ?? errorGroupOf({ name, message })
-    }
-    const found = rows
-      .filter((row) => filter.handler === undefined || row.handlerId === handler)
-      .filter((row) => filter.type === undefined || row.type === filter.type)
-      .map((row) => ({ ...row, group: groupOf(row) }))
-      .filter((row) => filter.group === undefined || row.group === filter.group)
-    const last = rows.length === limit ? rows.at(-1) : undefined
-    return { found, scanned: rows.length, position: last === undefined ? null : [last.endedAt, last.id] }
-  }
+      .$if(group !== undefined, (runs) =>
+        runs.where((eb) => eb(eb.fn.coalesce('run.error_group', eb.val(noGroup)), '=', group ?? '')),
+      )
+      .$if(type !== undefined, (runs) =>
+        // Not `exists`: PostgreSQL might read all events.
+        runs.where(
+          (eb) => eb.selectFrom('event').select('event.type').whereRef('event.seq', '=', 'run.event_seq'),
+          '=',
+          type ?? '',
+        ),
+      )
+  const newestFirst = (filter: DeadFilter) => matching(filter).orderBy('run.ended_at', 'desc').orderBy('run.id', 'desc')
 
   return {
     deadLetter: async (runId) => (await deadLettersOf([runId])).get(runId) ?? null,
 
-    /** If few scanned dead letters match, the page is short and has a cursor. */
     async deadLetters({ limit, cursor, ...filter }) {
-      const until = performance.now() + budgetMs
-      const isFiltered = Object.values(filter).some((value) => value !== undefined)
-      const found: Candidate[] = []
-      let position: DeadPosition | null = cursor === undefined ? newest : decodeCursorPair(cursor)
-      for (let scanned = 0; position !== null && found.length <= limit; await turn()) {
-        const part: Part = await scan(filter, position, isFiltered ? rowsPerStatement : limit + 1)
-        found.push(...part.found)
-        scanned += part.scanned
-        position = part.position
-        if (scanned >= maxScanned || performance.now() > until) break
+      let query = newestFirst(filter)
+        .select(['run.id', 'run.ended_at as diedAt'])
+        .limit(limit + 1)
+      if (cursor !== undefined) {
+        const position = decodeCursorPair(cursor)
+        query = query.where((eb) => eb(eb.refTuple('run.ended_at', 'run.id'), '<', eb.tuple(...position)))
       }
-      const last = found.length > limit ? found[limit - 1] : undefined
-      const next = last === undefined ? position : ([last.endedAt, last.id] as const)
-      const data = found.slice(0, limit)
-      const byRunId = await deadLettersOf(data.map(({ id }) => id))
-      return {
-        data: data.flatMap(({ id }) => byRunId.get(id) ?? []),
-        nextCursor: next === null ? null : encodeCursor(...next),
-      }
+      const page = toPage(await query.execute(), limit, ({ diedAt, id }) => [diedAt, id])
+      const byRunId = await deadLettersOf(page.data.map(({ id }) => id))
+      return { ...page, data: page.data.flatMap(({ id }) => byRunId.get(id) ?? []) }
     },
 
     async deadGroups(filter) {
-      const groups = new Map<string, Group>()
-      let position: DeadPosition | null = newest
-      for (let scanned = 0; position !== null && scanned < maxScanned; await turn()) {
-        const part: Part = await scan(filter, position, rowsPerStatement)
-        for (const candidate of part.found) addTo(groups, candidate)
-        scanned += part.scanned
-        position = part.position
-      }
-      const largest = [...groups.values()]
-        .toSorted((a, b) => b.count - a.count || b.lastDiedAt - a.lastDiedAt || b.newestId - a.newestId)
-        .slice(0, maxGroups)
-      const samples = await deadLettersOf(largest.map(({ newestId }) => newestId))
-      const shown = largest.flatMap(({ newestId, ...group }): DeadGroup[] => {
-        const sample = samples.get(newestId)
+      const rows = await matching(filter)
+        .groupBy(['run.handler_id', 'run.error_group'])
+        .select((eb) => [
+          eb.fn.coalesce('run.error_group', eb.val(noGroup)).as('group'),
+          eb.fn.countAll<number>().as('count'),
+          eb.fn.countAll<number>().filterWhere('run.state', '=', runState.held).as('held'),
+          eb.fn.min('run.ended_at').as('firstDiedAt'),
+          eb.fn.max('run.ended_at').as('lastDiedAt'),
+          eb.fn.max('run.id').as('sampleId'),
+        ])
+        .orderBy('count', 'desc')
+        .orderBy('lastDiedAt', 'desc')
+        .orderBy('sampleId', 'desc')
+        .limit(maxDeadGroups + 1)
+        .execute()
+      const largest = rows.slice(0, maxDeadGroups)
+      const samples = await deadLettersOf(largest.map(({ sampleId }) => sampleId))
+      const groups = largest.flatMap(({ sampleId, ...group }) => {
+        const sample = samples.get(sampleId)
         return sample === undefined ? [] : [{ ...group, frame: frameOf(group.group), handler: sample.handler, sample }]
       })
-      return { groups: shown, isComplete: position === null && groups.size <= maxGroups }
+      return { groups, isComplete: rows.length <= maxDeadGroups }
     },
 
     async deadRunIds(filter) {
-      // A run that is requeued and dies again during the scan may occur twice.
-      const runIds = new Set<number>()
-      for (let position: DeadPosition | null = newest; position !== null && runIds.size <= maxDeadIds; await turn()) {
-        const part: Part = await scan(filter, position, rowsPerStatement)
-        for (const { id } of part.found) runIds.add(id)
-        position = part.position
-      }
-      return {
-        runIds: [...runIds].slice(0, maxDeadIds).toSorted((a, b) => a - b),
-        isComplete: runIds.size <= maxDeadIds,
-      }
+      const rows = await newestFirst(filter)
+        .select('run.id')
+        .limit(maxDeadIds + 1)
+        .execute()
+      const runIds = rows.slice(0, maxDeadIds).map(({ id }) => id)
+      return { runIds: runIds.toSorted((a, b) => a - b), isComplete: rows.length <= maxDeadIds }
     },
   }
-}
-
-/** Adds a dead letter to its group. Call in order of death, newest first. */
-function addTo(groups: Map<string, Group>, { id, handlerId, group, state, endedAt }: Candidate): void {
-  const key = `${handlerId} ${group}`
-  const known = groups.get(key) ?? { group, count: 0, held: 0, lastDiedAt: endedAt, newestId: id }
-  const held = known.held + (state === runState.held ? 1 : 0)
-  groups.set(key, { ...known, count: known.count + 1, held, firstDiedAt: endedAt })
 }

@@ -1,50 +1,30 @@
-import { type InboxStats, type QueryStore, runStates, type RunCounts } from '../port.ts'
+import { type InboxStats, runStates, type RunCounts } from '../port.ts'
 import type { Clock } from '../../base/clock.ts'
 import { hourMs } from '../tally.ts'
 import { runState } from '../run-sql.ts'
-import { turn, type ViewStore, type Tables } from './tables.ts'
-import { sql, type ExpressionBuilder } from 'kysely'
+import type { ViewStore, Tables } from './tables.ts'
+import type { ExpressionBuilder } from 'kysely'
 
 /** Larger tables are not counted on every call. */
 const fewRows = 5_000
 const isLarge = (count: number) => count > fewRows
 
 /** Counts for people and metrics. */
-export function createStats(
-  store: ViewStore,
-  { quarantineGroups }: Pick<QueryStore, 'quarantineGroups'>,
-  clock: Pick<Clock, 'now'>,
-) {
+export function createStats(store: ViewStore, clock: Pick<Clock, 'now'>) {
   const { db } = store
   const runCounts = createRunCounts(store)
-  const conflicts = createCachedCount(countConflicts, isLarge)
-  const quarantined = createCachedCount(async () => {
-    return (await quarantineGroups()).reduce((total, { count }) => total + count, 0)
+  const all = db.fn.countAll<number>().as('count')
+  const countRows = (table: 'conflict' | 'quarantine') =>
+    createCachedCount(async () => (await db.selectFrom(table).select(all).executeTakeFirstOrThrow()).count, isLarge)
+  const conflicts = countRows('conflict')
+  const quarantined = countRows('quarantine')
+  const deadLastHour = createCachedCount(async () => {
+    const dead = db
+      .selectFrom('run')
+      .where(isDead)
+      .where('ended_at', '>=', clock.now() - hourMs)
+    return (await dead.select(all).executeTakeFirstOrThrow()).count
   }, isLarge)
-
-  const deadLastHour = createCachedCount(countDeadLastHour, isLarge)
-
-  /** Counts in the order of the time of death. */
-  function countDeadLastHour(): Promise<number> {
-    const since = clock.now() - hourMs
-    const dead = db.selectFrom('run').select(['ended_at', 'id']).where(isDead).orderBy('ended_at').orderBy('id')
-    return countInParts({ ended_at: since, id: 0 }, ({ ended_at: at, id }) =>
-      dead.where((eb) => eb(eb.refTuple('ended_at', 'id'), '>', eb.tuple(at, id))).limit(fewRows),
-    )
-  }
-
-  function countConflicts(): Promise<number> {
-    const columns = ['received_at', 'event_seq', 'digest'] as const
-    const conflicts = db
-      .selectFrom('conflict')
-      .select(columns)
-      .orderBy('received_at')
-      .orderBy('event_seq')
-      .orderBy('digest')
-    return countInParts({ received_at: -1, event_seq: 0, digest: '' }, ({ received_at: at, event_seq: seq, digest }) =>
-      conflicts.where((eb) => eb(eb.refTuple(...columns), '>', eb.tuple(at, seq, digest))).limit(fewRows),
-    )
-  }
 
   /** When the events of these runs were received, by run id. */
   async function receivedAtOf(runIds: readonly number[]): Promise<ReadonlyMap<number, number | null>> {
@@ -102,17 +82,6 @@ export function createStats(
   }
 }
 
-/** Counts rows in index order, `fewRows` at a time. `next`: the query for the rows after a row. */
-async function countInParts<T>(first: T, next: (after: T) => { execute(): Promise<T[]> }): Promise<number> {
-  let total = 0
-  for (let after: T | undefined = first; after !== undefined; await turn()) {
-    const rows: T[] = await next(after).execute()
-    total += rows.length
-    after = rows.length === fewRows ? rows.at(-1) : undefined
-  }
-  return total
-}
-
 /** Open and dead runs of a handler. `oldestRun`: id of its oldest open run, dead letters excluded; Infinity if none is open. */
 export interface HandlerCounts extends RunCounts {
   readonly oldestRun: number
@@ -128,12 +97,6 @@ const noCounts: HandlerCounts = {
   oldestRun: Infinity,
 }
 
-export interface CountLimits {
-  /** More runs are not counted on every call. */
-  readonly few: number
-  readonly perStatement: number
-}
-
 interface CountRow {
   readonly handlerId: number
   readonly state: number
@@ -141,7 +104,6 @@ interface CountRow {
   readonly oldest: number
 }
 
-type Part = CountRow & { readonly lastKey: string | null; readonly lastId: number | null }
 type Runs = ExpressionBuilder<Tables, 'run'>
 
 const { held } = runState
@@ -150,36 +112,22 @@ const isOpen = (eb: Runs) => eb.and([eb('state', '<', eb.lit(runState.dead)), eb
 const isDead = (eb: Runs) =>
   eb.and([eb('state', '>=', eb.lit(runState.held)), eb('state', '<=', eb.lit(runState.dead))])
 
-/**
- * Counts open and dead runs by handler, from their indexes alone. A few runs are counted on every call. More are counted in parts,
- * because a long statement blocks checkpoints and vacuum; that count is cached for some time.
- */
-export function createRunCounts(
-  { db }: ViewStore,
-  { few, perStatement }: CountLimits = { few: 20_000, perStatement: 20_000 },
-): () => Promise<ReadonlyMap<number, HandlerCounts>> {
-  const manyOpen = createCachedCount(countOpen)
-  const manyDead = createCachedCount(() => countById(deadRuns))
-
+/** Counts open and dead runs by handler, from their indexes alone. More than `few` runs are not counted on every call. */
+export function createRunCounts({ db }: ViewStore, few = 20_000): () => Promise<ReadonlyMap<number, HandlerCounts>> {
   // In index order, so that only the index is read.
   const openRuns = db
     .selectFrom('run')
-    .select(['handler_id', 'state', 'key', 'id'])
+    .select(['handler_id', 'state', 'id'])
     .where(isOpen)
     .orderBy('handler_id')
     .orderBy('replay_id')
     .orderBy('key')
     .orderBy('id')
-  const deadRuns = db
-    .selectFrom('run')
-    .select(['handler_id', 'state', sql<string | null>`cast(null as text)`.as('key'), 'id'])
-    .where(isDead)
-    .orderBy('id')
-  type Selected = typeof openRuns
+  const deadRuns = db.selectFrom('run').select(['handler_id', 'state', 'id']).where(isDead).orderBy('id')
 
-  const counted = (runs: Selected) =>
+  const counted = (runs: typeof openRuns) =>
     db
-      .selectFrom(runs.as('part'))
+      .selectFrom(runs.as('counted'))
       .groupBy(['handler_id', 'state'])
       .select((eb) => [
         'handler_id as handlerId',
@@ -187,73 +135,9 @@ export function createRunCounts(
         eb.fn.countAll<number>().as('count'),
         eb.fn.min('id').as('oldest'),
       ])
-
-  /** Counts the first of these runs, and returns where to continue. */
-  function readPart(runs: Selected): Promise<Part[]> {
-    return db
-      .with(
-        (cte) => cte('part').materialized(),
-        () => runs.limit(perStatement),
-      )
-      .with('place', (of) =>
-        of.selectFrom('part').select(['key', 'id']).orderBy('key', 'desc').orderBy('id', 'desc').limit(1),
-      )
-      .selectFrom('part')
-      .groupBy(['handler_id', 'state'])
-      .select((eb) => [
-        'handler_id as handlerId',
-        'state',
-        eb.fn.countAll<number>().as('count'),
-        eb.fn.min('id').as('oldest'),
-        eb.selectFrom('place').select('place.key').as('lastKey'),
-        eb.selectFrom('place').select('place.id').as('lastId'),
-      ])
-      .execute()
-  }
-
-  /** Counts runs in the order of their ids. */
-  async function countById(runs: Selected, after = 0): Promise<CountRow[]> {
-    const all: CountRow[] = []
-    for (let id: number | null = after; id !== null; await turn()) {
-      const part: Part[] = await readPart(runs.where('id', '>', id))
-      all.push(...part)
-      id = totalOf(part) === perStatement ? (part[0]?.lastId ?? null) : null
-    }
-    return all
-  }
-
-  async function countOpen(): Promise<CountRow[]> {
-    const all: CountRow[] = []
-    let generation = await nextGeneration(0, -1)
-    while (generation !== undefined) {
-      const { handlerId, replayId } = generation
-      const runs = openRuns.where('handler_id', '=', handlerId).where('replay_id', '=', replayId)
-      all.push(...(await countById(runs.where('key', 'is', null))))
-      let [key, id]: [string | null, number] = ['', 0]
-      while (key !== null) {
-        // Don't use `(key, id) > …`: SQLite would read all runs of the key each time.
-        all.push(...(await countById(runs.where('key', '=', key), id)))
-        const part: Part[] = await readPart(runs.where('key', '>', key))
-        all.push(...part)
-        const last: Part | undefined = totalOf(part) === perStatement ? part[0] : undefined
-        ;[key, id] = [last?.lastKey ?? null, last?.lastId ?? 0]
-      }
-      generation = await nextGeneration(handlerId, replayId)
-    }
-    return all
-  }
-
-  function nextGeneration(handlerId: number, replayId: number) {
-    return db
-      .selectFrom('run')
-      .select(['handler_id as handlerId', 'replay_id as replayId'])
-      .where('state', '<', (eb) => eb.lit(runState.dead))
-      .where((eb) => eb(eb.refTuple('handler_id', 'replay_id'), '>', eb.tuple(handlerId, replayId)))
-      .orderBy('handler_id')
-      .orderBy('replay_id')
-      .limit(1)
-      .executeTakeFirst()
-  }
+  // Without an order, because PostgreSQL might sort all of the runs.
+  const manyOpen = createCachedCount(() => counted(openRuns.clearOrderBy()).execute())
+  const manyDead = createCachedCount(() => counted(deadRuns.clearOrderBy()).execute())
 
   return async () => {
     // One statement, so that no run is missed or counted twice.

@@ -12,20 +12,19 @@ import type { ViewStore } from './tables.ts'
 export type Views = ReturnType<typeof createViews>
 
 /**
- * The read side of a store. Each statement reads a bounded number of rows by an index, so lists stay fast in large stores. Two statements
- * of a query may see different states.
+ * The read side of a store. Lists read a bounded number of rows by an index, so they stay fast in large stores. Filters of dead letters
+ * may read the whole index of these. Large counts are cached. Two statements of a query may see different states.
  */
 export function createViews(store: ViewStore, clock: Pick<Clock, 'now'>) {
-  const quarantine = createQuarantine(store)
   return {
     ...createEvents(store),
     ...createEventDetail(store, clock),
     ...createTallies(store),
     ...createDeadLetters(store),
     ...createConflicts(store),
-    ...quarantine,
+    ...createQuarantine(store),
     ...createLists(store),
     ...createReplayCount(store),
-    ...createStats(store, quarantine, clock),
+    ...createStats(store, clock),
   }
 }

@@ -117,7 +117,7 @@ function Groups({ path }: { readonly path: string }) {
           <div className="console-groups">
             <Panel
               title="Error groups"
-              note={complete ? formatCount(data.length) : `${formatCount(data.length)} among the newest dead letters`}
+              note={complete ? formatCount(data.length) : `the ${formatCount(data.length)} largest`}
               isFlush
               actions={
                 isOperator &&

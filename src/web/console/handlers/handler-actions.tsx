@@ -94,7 +94,7 @@ export function ConcurrencyAction({ handler: { name, settings, set_concurrency: 
   )
 }
 
-const resultWords: Readonly<Record<TriedJson['results'][number]['result'], string>> = {
+const resultWords: Readonly<Record<TriedJson['result'], string>> = {
   sent: 'sent one item, breaker closed',
   failed: 'failed',
   idle: 'had nothing to send',
@@ -102,7 +102,7 @@ const resultWords: Readonly<Record<TriedJson['results'][number]['result'], strin
   unanswered: 'did not answer in time',
 }
 
-/** Has every replica send one item to a sink whose breaker is open. */
+/** Sends one item of a sink whose breaker is open. */
 export function TryNow({ handler }: { readonly handler: string }) {
   const name = shortText(handler)
   if (!useIsOperator()) return null
@@ -113,20 +113,16 @@ export function TryNow({ handler }: { readonly handler: string }) {
       title={`Try ${name}?`}
       isPrimary
       run={async ({ api }) => {
-        const { results } = await api.send<TriedJson>('POST', `${pathOf(handler)}/try`)
+        const { result, error } = await api.send<TriedJson>('POST', `${pathOf(handler)}/try`)
         return (
-          <ul className="ui-list-plain">
-            {results.map(({ replica, result, error }) => (
-              <li key={replica} className={result === 'failed' ? 'ui-text-bad' : undefined}>
-                <b>{shortText(replica)}</b>: {resultWords[result]}
-                {error !== null && `: ${shortText(error, 300)}`}
-              </li>
-            ))}
-          </ul>
+          <span className={result === 'failed' ? 'ui-text-bad' : undefined}>
+            {name}: {resultWords[result]}
+            {error !== null && `: ${shortText(error, 300)}`}
+          </span>
         )
       }}
     >
-      Every replica sends one item. A success closes the breaker of that replica.
+      This replica sends one item. A success closes its breaker.
     </Action>
   )
 }
