@@ -113,9 +113,13 @@ describe('a move', { timeout: processesMs }, () => {
       message: expect.stringMatching(/was moved to PostgreSQL at 20.*move --undo/s),
     })
 
-    // A repeated move does nothing, even while replicas run.
+    // A repeated move marks the file at most, even while replicas run. A move to another database is refused.
     await ask(url, `INSERT INTO inbox.replica VALUES ('r', '1', now(), now(), '{}')`)
+    const db = await openWriterConnection(file)
+    db.exec(`DELETE FROM meta WHERE name = 'moved_at'`)
+    db.close()
     expect(await move(file, url)).toMatchObject({ result: 'finished' })
+    await expect(move(file, await postgres.createDatabase())).rejects.toMatchObject({ code: 'usage' })
   })
 
   test('starts again after a kill at any row', async () => {
@@ -139,7 +143,7 @@ describe('a move', { timeout: processesMs }, () => {
       child.child.kill('SIGKILL')
       await child.ended
       // The file can't be served in this state.
-      await expect(openFileStore(file, { clock: createTestClock() })).rejects.toThrow('was moved to PostgreSQL')
+      await expect(openFileStore(file, { clock: createTestClock() })).rejects.toThrow('is being moved to PostgreSQL')
       await stops.release()
       expect(await number(url, 'SELECT count(*) FROM inbox.event')).toBe(0)
     }

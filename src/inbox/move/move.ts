@@ -66,7 +66,17 @@ async function move(file: MovedFile, target: Target, { clock, onProgress }: Move
   const report = { from: file.path, to: target.name }
   const [marks, targetId] = [file.marks(), await target.moveId()]
   // Replicas may have worked since, so nothing is compared.
-  if (targetId !== null && targetId === marks?.id) return { result: 'finished', ...report, tables: [] }
+  if (targetId !== null && targetId === marks?.id) {
+    if (marks.movedAt === null) await file.finish(marks.id)
+    return { result: 'finished', ...report, tables: [] }
+  }
+  if (typeof marks?.movedAt === 'number') {
+    throw new InboxError(
+      'usage',
+      `${file.path} was moved to another database at ${new Date(marks.movedAt).toISOString()}; to move it again, first run ` +
+        '`onchain-inbox move --undo`',
+    )
+  }
   if (targetId !== null) {
     throw new InboxError(
       'usage',
@@ -86,6 +96,7 @@ async function move(file: MovedFile, target: Target, { clock, onProgress }: Move
     onProgress(1, 'comparing')
     return verify(file, target.name, rows, tables)
   })
+  await file.finish(id)
   return { result: 'moved', ...report, tables: compared }
 }
 

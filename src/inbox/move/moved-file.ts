@@ -7,7 +7,7 @@ import { lockDatabase } from '../sqlite/lock.ts'
 import { newestSchema } from '../sqlite/inspect.ts'
 import { appliedMigrations, refuseNewer } from '../sqlite/migrate.ts'
 import { migrations } from '../sqlite/migrations.ts'
-import { readMoveMarks, writeMoveMarks } from '../sqlite/moved.ts'
+import { readMoveMarks, writeMoveMarks, type MoveMarks } from '../sqlite/moved.ts'
 import { openFileStore } from '../sqlite/open.ts'
 
 /** A table of both databases, read from their catalogues. Its columns exist in both. */
@@ -68,6 +68,15 @@ export function openMovedFile(path: string, clock: Clock) {
     throw toOpenError(file, error)
   }
 
+  async function write(marks: MoveMarks | null): Promise<void> {
+    const writer = await openWriterConnection(file)
+    try {
+      writeMoveMarks(writer, marks)
+    } finally {
+      writer.close()
+    }
+  }
+
   const number = (sql: string) => Number(db.prepare(sql).pluck().get() ?? 0)
 
   /** The next rows after a key: up to 1,000 rows or 4 MiB. */
@@ -102,7 +111,7 @@ export function openMovedFile(path: string, clock: Clock) {
       lock.release()
       const opened = await openFileStore(file, { clock })
       try {
-        writeMoveMarks(opened.db, { id, movedAt: clock.now() })
+        writeMoveMarks(opened.db, { id, movedAt: null })
       } finally {
         opened.close()
       }
@@ -148,15 +157,10 @@ export function openMovedFile(path: string, clock: Clock) {
       ),
       bodyBytes: number('SELECT total FROM body ORDER BY seq DESC LIMIT 1'),
     }),
+    /** Records the end of the move. */
+    finish: (id: number) => write({ id, movedAt: clock.now() }),
     /** Removes the marks. */
-    async undo() {
-      const writer = await openWriterConnection(file)
-      try {
-        writeMoveMarks(writer, null)
-      } finally {
-        writer.close()
-      }
-    },
+    undo: () => write(null),
     close() {
       db.close()
       lock.release()

@@ -6,7 +6,7 @@ import { writeMeta } from './connection.ts'
 export interface MoveMarks {
   /** Random number of the move; the target database has the same. */
   readonly id: number
-  /** When the file was moved: milliseconds since 1970. Null: an earlier version was interrupted. */
+  /** When the move ended: milliseconds since 1970. Null: it has not ended, or was interrupted. */
   readonly movedAt: number | null
 }
 
@@ -28,10 +28,12 @@ export function writeMoveMarks(db: Database, marks: MoveMarks | null): void {
 export function refuseMoved(db: Database, file: string): void {
   const marks = readMoveMarks(db)
   if (marks === null) return
-  const when = marks.movedAt === null ? '' : ` at ${new Date(marks.movedAt).toISOString()}`
+  const state =
+    marks.movedAt === null
+      ? 'is being moved to PostgreSQL: run the same `onchain-inbox move` again to finish it'
+      : `was moved to PostgreSQL at ${new Date(marks.movedAt).toISOString()}: set INBOX_DATABASE_URL to that database`
   throw new InboxError(
     'config_invalid',
-    `${file} was moved to PostgreSQL${when}: set INBOX_DATABASE_URL to that database. If the move failed, run the same \`onchain-inbox move\` ` +
-      'again. To serve the file again, stop all replicas of that database and run `onchain-inbox move --undo --from sqlite:<file>`',
+    `${file} ${state}. To serve the file again, stop all replicas of that database and run \`onchain-inbox move --undo --from sqlite:<file>\``,
   )
 }
