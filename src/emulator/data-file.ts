@@ -60,11 +60,19 @@ export function readDataFile(file: string, identity: DataFile['identity']): Data
   return contents
 }
 
-/** Replaces the file in one step, readable by its owner only. Trades that saved states share are written once. */
+/**
+ * Replaces the file in one step, readable by its owner only. Trades that saved states share are written once.
+ *
+ * @throws InboxError `config_invalid`
+ */
 export function writeDataFile(file: string, contents: DataFile): void {
   const temporary = `${file}.tmp`
-  writeFileSync(temporary, serialize({ format, ...contents }), { mode: 0o600, flush: true })
-  renameSync(temporary, file)
+  try {
+    writeFileSync(temporary, serialize({ format, ...contents }), { mode: 0o600, flush: true })
+    renameSync(temporary, file)
+  } catch (error) {
+    throw new InboxError('config_invalid', `cannot write the data file ${file}: ${messageOf(error)}`, { cause: error })
+  }
 }
 
 function readBytes(file: string): Buffer {
