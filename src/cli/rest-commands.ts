@@ -5,6 +5,7 @@ import { pageParameters } from '../../schema/rest/parameters.ts'
 import { routes } from '../../schema/rest/routes.ts'
 import { ApiError, createClient, type OperationId, type PageOf, type Pages } from '../client/index.ts'
 import { InboxError } from '../base/errors.ts'
+import { parseSecretsFile } from '../signature/keys.ts'
 import { parseCount } from './arguments.ts'
 import { collect } from './inbox-command.ts'
 import { host } from './host.ts'
@@ -120,7 +121,7 @@ function toOption(field: string, schema: z.ZodType): Option {
   const option = new Option(`--${name} <${value}>`, descriptionOf(schema) + form)
   if (inner instanceof z.ZodEnum) option.choices(inner.options.map(String))
   if (isNumber) option.argParser(parsePositive)
-  if (isList) option.argParser((text) => text.split(','))
+  if (isList) option.argParser((text) => text.split(',').map((part) => part.trim()))
   return option.makeOptionMandatory(!schema.safeParse(undefined).success)
 }
 
@@ -183,7 +184,7 @@ function addRestCommand(command: Command, words: string, rest: RestCommand): voi
     if (argument !== undefined) args[argument] = values[0]
     try {
       const { url, key } = await readApiSettings(options)
-      if (typeof args['secret'] === 'string') args['secret'] = await readSecretArgument(args['secret'], { url })
+      if (typeof args['secret'] === 'string') args['secret'] = await readOneSecret(args['secret'], url)
       // The options come from the operation's schema, so the arguments fit.
       const call = createClient({ baseUrl: url, apiKey: key })[operation] as (args: object) => unknown
       const fetchAnswer = async (query?: object) => {
@@ -208,6 +209,13 @@ function addRestCommand(command: Command, words: string, rest: RestCommand): voi
       host().exitCode = printError(toInboxError(error), options)
     }
   })
+}
+
+/** Reads a webhook secret. A file with several labelled secrets, as in INBOX_SECRETS_FILE, is ambiguous. */
+async function readOneSecret(argument: string, url: string): Promise<string> {
+  const [secret, ...others] = parseSecretsFile(await readSecretArgument(argument, { url }))
+  if (secret !== undefined && others.length === 0) return secret.key.export().toString()
+  throw new InboxError('usage', '--secret holds several secrets: expected only the one to register')
 }
 
 /** Converts an error of the service, with the request id. */

@@ -57,7 +57,17 @@ export function readDataFile(file: string, identity: DataFile['identity']): Data
     throw new InboxError('config_invalid', `${file} is no data file of this version of the emulator: ${advice}`)
   }
   expectSame(file, contents.identity, identity)
-  return contents
+  // Copies: bytes that were read are views of the whole file, and would keep it in memory.
+  const copyOf = ({ world, ...state }: SavedState) => ({
+    ...state,
+    world: { ...world, state: Buffer.from(world.state) },
+  })
+  return {
+    ...contents,
+    states: new Map(contents.states.entries().map(([name, state]) => [name, copyOf(state)])),
+    current: copyOf(contents.current),
+    deliveries: contents.deliveries.map((delivery) => ({ ...delivery, body: Buffer.from(delivery.body) })),
+  }
 }
 
 /**

@@ -69,19 +69,20 @@ export function createEmulatorState(options: EmulatorStateOptions) {
   const { seed, base, wall, randomBytes, dataFile: file, settle, onEndpointDeleted, prepare, onRestore, log } = options
   const { seed: name, startAt: pinnedAt, history, ...settings } = seed.world
   const identity = identityOf(seed)
-  const previous = file === undefined ? null : readDataFile(file, identity)
+  let previous = file === undefined ? null : readDataFile(file, identity)
   const isManual = seed.clock.mode === 'manual'
   const startAt = previous?.startAt ?? pinnedAt ?? (isManual ? manualStartAt : base.now()) - history
   const secret = previous?.secret ?? Buffer.from(randomBytes(32)).toString('base64url')
   const states = new Map(previous?.states)
   const deliveryStore = createDeliveryStore(previous?.deliveries)
+  const onError = (error: unknown) => log.error({ error: messageOf(error) }, 'world task failed')
   const clock = createWorldClock({
     base,
     ...seed.clock,
     startAt,
     settle,
     stopAt,
-    onError: (error) => log.error({ error: messageOf(error) }, 'world task failed'),
+    onError,
   })
   const world = createPacedWorld(createWorld({ seed: name, startAt, ...settings }), clock)
   const accounts = createAccounts({
@@ -98,7 +99,11 @@ export function createEmulatorState(options: EmulatorStateOptions) {
 
   /** The world may lag behind its clock. Stops the clock where the world is, so that responses and dates agree. */
   function stopAt(at: number): number {
-    world.advanceTo(at)
+    try {
+      world.advanceTo(at)
+    } catch (error) {
+      onError(error)
+    }
     return Math.min(at, world.now())
   }
 
@@ -133,8 +138,9 @@ export function createEmulatorState(options: EmulatorStateOptions) {
 
   function writeFile(): void {
     if (file === undefined) return
-    const deliveries = deliveryStore.all()
-    writeDataFile(file, { identity, startAt, secret, epoch, states, current: present(), deliveries })
+    // First: events that are due now arise, and their deliveries are pending.
+    const current = present()
+    writeDataFile(file, { identity, startAt, secret, epoch, states, current, deliveries: deliveryStore.all() })
   }
 
   function writeFileLater(): void {
@@ -163,6 +169,7 @@ export function createEmulatorState(options: EmulatorStateOptions) {
     async begin(onProgress?: OnProgress): Promise<Begun> {
       if (previous === null) return { isNew: true, drawn: await createInitial(onProgress) }
       await resume(previous, onProgress)
+      previous = null
       return { isNew: false, drawn: [] }
     },
     /** Writes the data file, and starts running world tasks as the clock reaches them. */

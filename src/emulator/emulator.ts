@@ -245,6 +245,7 @@ export function createEmulator(options: EmulatorOptions): Emulator {
     expectNotStopped()
     // Listen first: a taken port fails before the history is generated.
     if (options.listen !== undefined) server = await startServing(options.listen, serving)
+    expectNotStopped()
     const begun = await state.begin(onProgress)
     expectNotStopped()
     deliveries.start()
@@ -263,6 +264,8 @@ export function createEmulator(options: EmulatorOptions): Emulator {
     start: (onProgress) =>
       start(onProgress).catch(async (error: unknown) => {
         await (stopping ??= stop())
+        // `stop` may have been called before the server was there.
+        await server?.close()
         throw error
       }),
     stop: () => (stopping ??= stop()),
@@ -282,6 +285,7 @@ export function createEmulator(options: EmulatorOptions): Emulator {
       await sender.completed
       await deliveries.settled()
     },
-    [Symbol.asyncDispose]: () => (stopping ??= stop()),
+    // Who has called `stop` has its error.
+    [Symbol.asyncDispose]: () => (stopping === undefined ? (stopping = stop()) : stopping.catch(() => {})),
   }
 }

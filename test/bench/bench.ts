@@ -37,7 +37,7 @@ const { values } = parseArgs({
     postgres: { type: 'boolean', default: false },
     /** Measures how many deliveries per second the emulator sends. */
     emulator: { type: 'boolean', default: false },
-    /** Measures what people would write instead. */
+    /** Measures alternatives. */
     peers: { type: 'boolean', default: false },
     /** Measures the memory of `serve` at rest after this many seconds. */
     rest: { type: 'string' },
@@ -51,7 +51,7 @@ const usage = `npm run bench -- [--events 100000] [--rounds 3] [--connections 64
                  [--backlog 1000000]   also measure a start with this many pending runs
                  [--replay 1000000]    also measure a replay of this many events, and its memory
                  [--postgres]          measure one to three replicas on PostgreSQL instead; needs pgbench
-                 [--peers]             measure what people would write instead: SQLite, pg-boss, Graphile Worker, BullMQ
+                 [--peers]             measure alternatives instead: SQLite, pg-boss, Graphile Worker, BullMQ
                  [--emulator]          measure how many deliveries the emulator sends instead
                  [--rest 240]          measure start and memory without deliveries, after this many seconds, instead`
 

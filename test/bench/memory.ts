@@ -33,47 +33,52 @@ export async function measureRest(work: string, seconds: number): Promise<readon
     { name: 'and /metrics every 15 s', handlersDir: one, ask: [...health, metrics], perSecond: 0 },
     { name: 'and 20 events/s', handlersDir: one, ask: [...health, metrics], perSecond: 20 },
   ] as const
-  const servers: ProductProcess[] = []
-  try {
-    const started = []
-    for (const [index, { name, handlersDir, ask, perSecond }] of cases.entries()) {
-      const server = await startProduct({ databaseUrl: `sqlite:${join(work, `rest-${index}.db`)}`, handlersDir })
-      servers.push(server)
-      const timers = ask.map(([path, everyMs]) => setInterval(() => void server.get(path), everyMs))
-      if (perSecond > 0) timers.push(send(server, perSecond))
-      started.push({
-        name,
-        server,
-        timers,
-        startMs: server.startMs,
-        startMb: server.memoryMb(),
-        samples: [] as number[],
-      })
+  await using opened = new AsyncDisposableStack()
+  const started = []
+  for (const [index, { name, handlersDir, ask, perSecond }] of cases.entries()) {
+    const server = await startProduct({ databaseUrl: `sqlite:${join(work, `rest-${index}.db`)}`, handlersDir })
+    opened.defer(() => server.stop())
+    for (const [path, everyMs] of ask) {
+      const timer = setInterval(() => void server.get(path), everyMs)
+      opened.defer(() => clearInterval(timer))
     }
-    for (let second = 0; second < seconds; second++) {
-      await sleep(1_000)
-      for (const { server, samples } of started) samples.push(server.memoryMb())
-    }
-    return started.map(({ name, timers, startMs, startMb, samples }) => {
-      for (const timer of timers) clearInterval(timer)
-      const meanBefore = (share: number) => {
-        const part = samples.slice(Math.floor((share - 0.1) * seconds), Math.ceil(share * seconds))
-        return part.reduce((sum, mb) => sum + mb, 0) / part.length
-      }
-      return { name, startMs, startMb, sixthMb: meanBefore(1 / 6), restMb: meanBefore(1) }
-    })
-  } finally {
-    for (const server of servers) await server.stop()
+    const acknowledged =
+      perSecond === 0 ? () => 0 : opened.adopt(send(server, perSecond), ({ stop }) => stop()).acknowledged
+    started.push({ name, server, perSecond, acknowledged, startMb: server.memoryMb(), samples: [] as number[] })
   }
+  for (let second = 0; second < seconds; second++) {
+    await sleep(1_000)
+    for (const { server, samples } of started) samples.push(server.memoryMb())
+  }
+  return started.map(({ name, server, perSecond, acknowledged, startMb, samples }) => {
+    if (acknowledged() < 0.8 * perSecond * seconds) throw new Error(`${name}: only ${acknowledged()} were acknowledged`)
+    const meanBefore = (share: number) => {
+      const part = samples.slice(Math.floor((share - 0.1) * seconds), Math.ceil(share * seconds))
+      return part.reduce((sum, mb) => sum + mb, 0) / part.length
+    }
+    return { name, startMs: server.startMs, startMb, sixthMb: meanBefore(1 / 6), restMb: meanBefore(1) }
+  })
 }
 
 /** Sends events on one connection. */
-function send({ port }: ProductProcess, perSecond: number): NodeJS.Timeout {
+function send({ port }: ProductProcess, perSecond: number) {
   const socket = connect({ host: '127.0.0.1', port })
-  socket.on('data', () => {}).on('error', () => {})
+  let acknowledged = 0
+  socket.on('data', (chunk) => (acknowledged += chunk.toString('latin1').split('HTTP/1.1 200').length - 1))
+  socket.on('error', () => {})
   const load = { ports: [port], path: '/webhooks', secret: benchSecret, connections: 1, events: 0, keys: 500 }
   let sent = 0
-  return setInterval(() => socket.write(toDelivery({ ...load, idPrefix: 'rest-' }, sent++).request), 1_000 / perSecond)
+  const timer = setInterval(
+    () => socket.write(toDelivery({ ...load, idPrefix: 'rest-' }, sent++).request),
+    1_000 / perSecond,
+  )
+  return {
+    acknowledged: () => acknowledged,
+    stop: () => {
+      clearInterval(timer)
+      socket.destroy()
+    },
+  }
 }
 
 export function renderRest(results: readonly Rest[]): string {

@@ -31,7 +31,7 @@ interface Contestant {
   readonly start: (store: Store, how: { readonly handles: boolean; readonly effects?: string }) => Promise<Peer>
 }
 
-/** What is left of acknowledged events after a `kill -9`: `late` ones are stored, but not handled within `patienceMs` of the restart. */
+/** Acknowledged events that are missing after a `kill -9`: `late` ones are stored, but not handled within `patienceMs` of the restart. */
 interface Loss {
   readonly acknowledged: number
   readonly lost: number
@@ -56,7 +56,7 @@ const packages = ['pg-boss@12.38.0', 'graphile-worker@0.18.0', 'fastify@5.12.8',
 const killAfter = 2_000
 const patienceMs = 15_000
 
-/** Measures the inbox and what people would write instead, in one run. `say` reports progress. */
+/** Measures the inbox and its alternatives in one run. `say` reports progress. */
 export async function measurePeers(
   work: string,
   options: RaceOptions,

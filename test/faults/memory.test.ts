@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { noop, writeHandlers } from '../bench/contenders.ts'
 import { measureRest } from '../bench/memory.ts'
 import { benchSecret, runLoad, startProduct } from '../bench/server-process.ts'
@@ -11,11 +11,11 @@ test('a burst leaves no memory behind', { timeout: 240_000 }, async () => {
   await using dir = await createTempDir()
   const handlersDir = writeHandlers(join(dir.path, 'handlers'), { handler: noop })
   const server = await startProduct({ databaseUrl: `sqlite:${join(dir.path, 'inbox.db')}`, handlersDir })
+  onTestFinished(() => server.stop())
   const load = { ports: [server.port], path: '/webhooks', secret: benchSecret, connections: 32, keys: 500 }
   await runLoad({ ...load, events: 50_000, idPrefix: 'burst-' })
   // Threads give memory back in the first quiet half-minute. Some 190 MB stay; 1 kB per event would be 50 MB more.
   await until(() => server.memoryMb() < 225, `${server.memoryMb()} MB fall below 225`, 120_000)
-  await server.stop()
 })
 
 test.skipIf(counts.restSeconds === 0)('memory is flat over an hour', { timeout: 4_000_000 }, async () => {

@@ -70,6 +70,36 @@ test('R81 the file is written every minute, also after a failure; a killed proce
   expect(resumed.emulator.deliveries.list({}, 1)).toMatchObject([{ attempts: 2, state: 'pending' }])
 })
 
+test('events that arise while the file is written are pending in it', async () => {
+  await using dir = await createTempDir()
+  const file = join(dir.path, 'emulator.data')
+  const endpoints = [{ url: closedPort, secret: 'whsec_0123456789abcdef' }]
+  const seed = testSeed({ clock: { mode: 'real' } })
+  // Its timers never fire, so nothing happens between start and stop.
+  const clock = { ...createTestClock(), after: () => ({ cancel() {} }) }
+  let now = clock.now()
+  const first = await open(file, { seed, endpoints, clock: { ...clock, now: () => now } })
+  now += 3_600_000
+  let arisen = 0
+  first.emulator.world.onEvent(() => void arisen++)
+  await first.emulator.stop()
+  expect(arisen).toBeGreaterThan(0)
+  await using second = await open(file, { seed, clock: { ...clock, now: () => now } })
+  expect(second.emulator.deliveries.list({}, 1_000)).toHaveLength(arisen)
+})
+
+test('an error of the last write has its code, also after the disposal', async () => {
+  await using dir = await createTempDir()
+  const file = join(dir.path, 'emulator.data')
+  const run = async () => {
+    await using emulator = createEmulator({ seed: testSeed(), dataFile: file })
+    await emulator.start()
+    await mkdir(`${file}.tmp`)
+    await emulator.stop()
+  }
+  await expect(run()).rejects.toMatchObject({ code: 'config_invalid' })
+})
+
 test('rejects a file of another world, version or program, and leaves it unchanged', async () => {
   await using dir = await createTempDir()
   const file = join(dir.path, 'emulator.data')

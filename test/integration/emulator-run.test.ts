@@ -49,6 +49,14 @@ test('a failed start frees the port', async () => {
   await emulator.stop()
 })
 
+test('a stop during the start frees the port', async () => {
+  const emulator = createEmulator({ seed: testSeed(), listen })
+  const starting = emulator.start()
+  await emulator.stop()
+  await expect(starting).rejects.toThrow('is stopped')
+  if (emulator.url !== null) await expect(fetch(emulator.url)).rejects.toThrow()
+})
+
 test('in mode real the world follows the given clock, after its history', async () => {
   const clock = createTestClock()
   const seed = testSeed({ clock: { mode: 'real' }, world: { seed: 'real', history: '2h' } })

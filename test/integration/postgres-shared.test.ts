@@ -22,6 +22,12 @@ async function join(): Promise<PostgresInbox> {
   return inbox
 }
 
+test('a database that an earlier version left half moved is refused', async () => {
+  await (await join()).close()
+  await ask(url, `INSERT INTO inbox.meta (name, value) VALUES ('moving_at', 5)`)
+  await expect(join()).rejects.toMatchObject({ code: 'database_corrupt' })
+})
+
 test('replicas know which handlers have suspects, without paused ones, and who leads', async () => {
   const [one, other] = [await join(), await join()]
   expect([one.isLeader(), other.isLeader()]).toEqual([true, false])

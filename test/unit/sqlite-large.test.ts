@@ -234,3 +234,13 @@ test('a slow count is cached for twenty times its duration, then repeated in the
   counted.shift()?.()
   expect(await waiting).toBe(3)
 })
+
+test('a count that fails is not repeated for a minute', async () => {
+  let [now, calls] = [0, 0]
+  const fail = () => Promise.reject(new Error(`failed ${++calls}`))
+  const kept = createCachedCount(fail, undefined, () => now)
+  await expect(kept()).rejects.toThrow('failed 1')
+  await expect(kept()).rejects.toThrow('a minute ago')
+  now += 60_000
+  await expect(kept()).rejects.toThrow('failed 2')
+})

@@ -208,8 +208,11 @@ export function createDeliveries(options: DeliveriesOptions) {
       resolveWaiters()
     },
     counts: () => ({ ...sums }),
-    list: (filter, limit) => store.list(filter, limit),
-    read: store.get,
+    list: (filter, limit) => store.list(filter, limit).map(copyOf),
+    read(deliveryId) {
+      const delivery = store.get(deliveryId)
+      return delivery && copyOf(delivery)
+    },
     replay(deliveryId) {
       const delivery = store.get(deliveryId)
       return delivery && (replay(delivery) ?? 'gone')
@@ -259,6 +262,11 @@ function countAll(deliveries: readonly Delivery[]): { -readonly [K in keyof Coun
     sums.duplicates += log.filter(({ isExtra }) => isExtra).length
   }
   return sums
+}
+
+/** Deliveries change. */
+function copyOf(delivery: Delivery): Delivery {
+  return { ...delivery, log: [...delivery.log] }
 }
 
 function targetOf(eventId: string, eventType: string, { id, url }: Endpoint) {

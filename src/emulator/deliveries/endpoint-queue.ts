@@ -45,11 +45,14 @@ export function createEndpointQueue({ clock, parallel, attempt, onChange }: Endp
   async function run(delivery: Delivery): Promise<void> {
     inFlight.add(delivery)
     onChange(1)
-    await attempt(delivery)
-    inFlight.delete(delivery)
-    add(delivery)
-    advance()
-    onChange(-1)
+    try {
+      await attempt(delivery)
+    } finally {
+      inFlight.delete(delivery)
+      add(delivery)
+      advance()
+      onChange(-1)
+    }
   }
 
   function setTimer(at: number): void {

@@ -1,5 +1,5 @@
 import type { NetworkId } from '../../../schema/index.ts'
-import { emit, plan, tokenAt, walletAt, nextSeq, type Core, alertsByPlace, placeOf } from './core.ts'
+import { emit, plan, tokenAt, walletAt, numberChange, type Core, alertsByPlace, placeOf } from './core.ts'
 import type { Traded } from './market.ts'
 import { toUsd } from './numbers.ts'
 import { WorldRefusal, type CommandOf, type CommandResult } from './port.ts'
@@ -140,7 +140,7 @@ function checkPriceAlert(core: Core, token: number, alert: AlertState, cause: nu
     current_price_usd: price,
     change_pct_24h: changePct(core, token),
   }
-  emit(core, 'token.price_alert', data, cause ?? nextSeq(core), [alertId], 'owners')
+  emit(core, 'token.price_alert', data, cause ?? numberChange(core), [alertId], 'owners')
 }
 
 /** Checks the volume alerts of a token that was just traded (A14, A17). */
@@ -175,7 +175,7 @@ function checkVolumeAlert(
     volume_1h_usd: toUsd(hourly.lastHour),
     mean_hourly_volume_usd: toUsd(hourly.mean),
   }
-  emit(core, 'token.volume_spike', data, cause ?? nextSeq(core), [alert.alertId], 'owners')
+  emit(core, 'token.volume_spike', data, cause ?? numberChange(core), [alert.alertId], 'owners')
 }
 
 // Alerts on large trades: of a wallet, or of a token by whales (A15).

@@ -3,7 +3,7 @@ import { addDue } from '../sorted-list.ts'
 import { addAlert, removeAlert } from './alerts.ts'
 import { isHoneypot, isRenounced } from './audit.ts'
 import { makeHoneypot, removeLiquidity, transferOwner } from './contracts.ts'
-import { type Core, coinsForUsd, holdingOf, minActivity, tokenAt, walletAt, nextSeq, placeOf } from './core.ts'
+import { type Core, coinsForUsd, holdingOf, minActivity, tokenAt, walletAt, numberChange, placeOf } from './core.ts'
 import { executeBuy, executeSell, executeSwap } from './trading.ts'
 import { canWithdraw, quotePurchase } from './exchange.ts'
 import { movePrice } from './interventions.ts'
@@ -57,7 +57,7 @@ const handlers: { readonly [K in CommandKind]: (core: Core, command: CommandOf<K
   'price-move': priceMove,
   'network-status'(core, { network, status }) {
     core.state.networks[network].status = status
-    nextSeq(core)
+    numberChange(core)
     return { network, status }
   },
   trigger: (core, { type }) => trigger(core, type),

@@ -1,6 +1,6 @@
 import type { NetworkId } from '../../../schema/index.ts'
 import { zeroAddress } from './addresses.ts'
-import { type Core, emit, tokenAt, usdOfCoins, walletAt, nextSeq } from './core.ts'
+import { type Core, emit, tokenAt, usdOfCoins, walletAt, numberChange } from './core.ts'
 import { poolRatio, withdraw } from './exchange.ts'
 import { roundUsd, toUsd } from './numbers.ts'
 import { openWallet, markSeen, transfer } from './wallets.ts'
@@ -32,7 +32,7 @@ export function removeLiquidity(core: Core, token: number, bpsTaken: number): vo
   walletAt(core, creator).coins += taken.coins
   drained.fair = poolRatio(drained)
   const remaining = roundUsd(2n * usdOfCoins(core, network, pool.coins))
-  const seq = nextSeq(core)
+  const seq = numberChange(core)
   transfer(core, creator, token, taken.tokens, seq)
   const isLarge = bpsTaken >= largeRemovalPct * 100 || toUsd(before - remaining) >= largeRemovalUsd
   if (isLarge) {
@@ -59,7 +59,7 @@ export function transferOwner(core: Core, token: number, to: string | null): voi
   owned.owner = to ?? nobody(network)
   if (to === null) owned.contract.isMintable = false
   for (const named of [owner, owned.owner]) markSeen(core, openWallet(core, network, named))
-  const seq = nextSeq(core)
+  const seq = numberChange(core)
   const data = {
     contract_address: address,
     network,
@@ -75,7 +75,7 @@ export function transferOwner(core: Core, token: number, to: string | null): voi
 /** Changes a contract and audits it. */
 export function changeContract(core: Core, token: number, change: Partial<ContractState>): void {
   Object.assign(tokenAt(core, token).contract, change)
-  nextSeq(core)
+  numberChange(core)
   auditContract(core, token)
 }
 

@@ -140,7 +140,7 @@ export function plan(core: Core, task: Plannable, waitMs: number, isPaced = true
 }
 
 /** Numbers a change of the world; the number identifies its transaction. */
-export function nextSeq(core: Core): number {
+export function numberChange(core: Core): number {
   return ++core.state.seq
 }
 

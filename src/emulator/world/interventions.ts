@@ -1,6 +1,6 @@
 import type { NetworkId } from '../../../schema/index.ts'
 import { isHoneypot } from './audit.ts'
-import { type Core, coinsForUsd, holdingOf, tokenAt, usdOfCoins, walletAt, nextSeq } from './core.ts'
+import { type Core, coinsForUsd, holdingOf, tokenAt, usdOfCoins, walletAt, numberChange } from './core.ts'
 import { executeBuy, executeSellAll } from './trading.ts'
 import { poolRatio, quotePurchase, quoteSale } from './exchange.ts'
 import { maxTradeUsd } from './port.ts'
@@ -61,7 +61,7 @@ function supply(core: Core, wallet: number, token: number, units: bigint): void 
   const lacking = units - (holdingOf(core, wallet, token)?.balance ?? 0n)
   if (lacking <= 0n) return
   tokenAt(core, token).supply += lacking
-  transfer(core, wallet, token, lacking, nextSeq(core))
+  transfer(core, wallet, token, lacking, numberChange(core))
 }
 
 /** Units to sell for `coins`; null if the pool doesn't hold them or the token can't be sold. */

@@ -7,7 +7,7 @@ import {
   summarise,
   summariseHoneypot,
 } from './audit.ts'
-import { coinPrice, emit, holdersOf, holdingAt, tokenAt, walletAt, nextSeq, type Core } from './core.ts'
+import { coinPrice, emit, holdersOf, holdingAt, tokenAt, walletAt, numberChange, type Core } from './core.ts'
 import type { Traded } from './market.ts'
 import { toSignificant, toUsd } from './numbers.ts'
 import { pnlOf, realizedUsd } from './portfolio.ts'
@@ -116,7 +116,7 @@ export function auditContract(core: Core, token: number): void {
   audited.risk = isReported
     ? { score, checks, toldScore: score, toldChecks: checks }
     : { score, checks, toldScore, toldChecks }
-  const seq = nextSeq(core)
+  const seq = numberChange(core)
   if (isReported) {
     const triggered = checks.filter((check) => !toldChecks.includes(check))
     const data = {

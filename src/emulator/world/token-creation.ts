@@ -10,7 +10,7 @@ import {
   tokenAt,
   usdOfCoins,
   walletAt,
-  nextSeq,
+  numberChange,
   placeOf,
 } from './core.ts'
 import {
@@ -86,7 +86,7 @@ export function createListedToken(core: Core, wanted: NewToken): number {
     contract: { ...plainContract, ...wanted.contract },
   }
   const index = addToken(core, token)
-  const seq = nextSeq(core)
+  const seq = numberChange(core)
   transfer(core, creator, index, allocation, seq)
   openMarket(core, index, seq, wanted.isAnnounced)
   return index
@@ -112,7 +112,7 @@ export function createCurveToken(core: Core, symbol: string, name: string): numb
     contract: { ...plainContract, isLiquidityLocked: true },
   }
   const index = addToken(core, token)
-  nextSeq(core)
+  numberChange(core)
   markToMarket(token)
   auditFirst(core, index)
   return index
@@ -133,7 +133,7 @@ export function graduate(core: Core, token: number): void {
     feeBps,
   }
   graduated.curve = null
-  const seq = nextSeq(core)
+  const seq = numberChange(core)
   const data = {
     token_address: address,
     symbol,

@@ -67,8 +67,7 @@ export interface World {
 
   readonly views: WorldViews
   /**
-   * Commands from outside, applied at the present moment. Each is plain JSON. The same commands at the same moments give
-   * the same world.
+   * Commands from outside, applied at the present moment. The same commands at the same moments give the same world.
    */
   readonly commands: {
     /** Applies a command. Throws `WorldRefusal`. */

@@ -147,7 +147,10 @@ export function createDatabase(options: DatabaseOptions): Database {
         SET LOCAL idle_in_transaction_session_timeout = ${idleMs}; SELECT ${exclusiveLock}`
       await runWithLimit(client, begin, [], statementMs)
       const result = await work({
-        query: (text, values = []) => runStatement(client, text, values, statementMs + networkMs),
+        async query(text, values = []) {
+          answeredAt = performance.now()
+          return runStatement(client, text, values, statementMs + networkMs)
+        },
       })
       // With a timeout, the server would end its wait for a standby and report success.
       await runWithLimit(client, 'SET LOCAL statement_timeout = 0; COMMIT', [], statementMs)

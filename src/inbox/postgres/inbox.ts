@@ -15,7 +15,7 @@ import { createDefinitions } from './definitions.ts'
 import { createGaps } from './gaps.ts'
 import type { OnUpgrade, OnWarning } from '../types.ts'
 import { openSchema, type MigrateSetting } from './migrate.ts'
-import { createSourceKeys } from './records.ts'
+import { createSourceKeys, refuseHalfMoved } from './records.ts'
 import type { Health } from './pulse.ts'
 import { createReplays } from './replays.ts'
 import { joinCluster, newReplicaId } from './replicas.ts'
@@ -53,6 +53,7 @@ export async function createPostgresInbox(options: PostgresInboxOptions): Promis
   const db = createDatabase({ url, applicationName, listener, ...(now && { now }) })
   let closing: Promise<void> | undefined
 
+  await orClose(db, refuseHalfMoved(db))
   const cluster = await orClose(db, joinCluster({ db, id, silentMs, onWarning, onReaped: () => work.wake() }))
   const work = createWork({ db, clock, replicaId: cluster.id, onWarning })
   const gaps = createGaps({ db, onWarning })

@@ -2,6 +2,7 @@ import type { AuditRecord } from '../port.ts'
 import type { SourceKey, SourceKeyPort } from '../types.ts'
 import type { Database, Rows } from './database.ts'
 import { toStoredJson } from './text.ts'
+import { InboxError } from '../../base/errors.ts'
 
 /** Writes an audit record in the transaction of the audited action, and returns its id. `by`: the caller; undefined for the inbox itself and for commands. */
 export async function note(
@@ -38,5 +39,15 @@ export async function setMeta(rows: Rows, name: string, value: number): Promise<
   await rows.query(
     `INSERT INTO inbox.meta (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
     [name, value],
+  )
+}
+
+/** Throws `database_corrupt` if an earlier version was interrupted while it moved a SQLite file to the database. */
+export async function refuseHalfMoved(db: Rows): Promise<void> {
+  const [mark] = await db.query(`SELECT 1 FROM inbox.meta WHERE name = 'moving_at'`)
+  if (mark === undefined) return
+  throw new InboxError(
+    'database_corrupt',
+    'an earlier version was interrupted while it moved a SQLite file to this database: DROP SCHEMA inbox CASCADE, and move again',
   )
 }

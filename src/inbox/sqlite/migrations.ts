@@ -151,7 +151,7 @@ const subscription: Up = [
 /**
  * Receipt data of events, the caller in the audit, error groups, and an index of the quarantine by reason. All columns are nullable;
  * older programs leave them empty. Most events share their headers, so an event refers to a set of headers. `stored_ms`: start of the
- * transaction that stored the event, in milliseconds after `received_at`. `error_group` of older dead letters is computed when read.
+ * transaction that stored the event, in milliseconds after `received_at`. Older dead letters have no `error_group`, and share a group.
  */
 const receipt: Up = [
   `CREATE TABLE header_set (id INTEGER PRIMARY KEY, headers TEXT NOT NULL UNIQUE) STRICT`,
@@ -163,7 +163,7 @@ const receipt: Up = [
   `ALTER TABLE run ADD COLUMN error_group TEXT`,
   `DROP INDEX run_died`,
   `CREATE INDEX run_died ON run (ended_at, id, handler_id, state, event_seq, error_group) WHERE state >= 4 AND state <= 5`,
-  // A covering index: lists by reason and counts don't read bodies.
+  // A covering index: counts by reason didn't read bodies.
   `CREATE INDEX quarantine_reason ON quarantine (reason, seq, secret_label, received_at, length(raw))`,
 ]
 

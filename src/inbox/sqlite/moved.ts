@@ -6,11 +6,12 @@ import { writeMeta } from './connection.ts'
 export interface MoveMarks {
   /** Random number of the move; the target database has the same. */
   readonly id: number
-  /** When the move ended: milliseconds since 1970. Null: it has not ended, or was interrupted. */
+  /** When the move ended: milliseconds since 1970. Null until the move ends. */
   readonly movedAt: number | null
 }
 
-const names = { id: 'move_id', movedAt: 'moved_at' } as const
+/** `movingAt`: earlier versions set it while they moved the file. */
+const names = { id: 'move_id', movingAt: 'moving_at', movedAt: 'moved_at' } as const
 
 /** Null for a file that was never moved. */
 export function readMoveMarks(db: Database): MoveMarks | null {
@@ -21,7 +22,7 @@ export function readMoveMarks(db: Database): MoveMarks | null {
 
 /** Null removes the marks. */
 export function writeMoveMarks(db: Database, marks: MoveMarks | null): void {
-  writeMeta(db, { [names.id]: marks?.id ?? null, [names.movedAt]: marks?.movedAt ?? null })
+  writeMeta(db, { [names.id]: marks?.id ?? null, [names.movingAt]: null, [names.movedAt]: marks?.movedAt ?? null })
 }
 
 /** Throws `config_invalid` for a moved file: new events would be missing in the copy, and runs would execute twice. */

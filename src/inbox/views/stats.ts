@@ -147,8 +147,9 @@ export function createRunCounts({ db }: ViewStore, few = 20_000): () => Promise<
     const open = rows.filter((row) => row.state < held)
     const dead = rows.filter((row) => row.state >= held)
     return byHandler([
-      ...(totalOf(open) > few ? await manyOpen() : open),
-      ...(totalOf(dead) > few ? await manyDead() : dead),
+      // A count that takes too long leaves the limited one.
+      ...(totalOf(open) > few ? await manyOpen().catch(() => open) : open),
+      ...(totalOf(dead) > few ? await manyDead().catch(() => dead) : dead),
     ])
   }
 }
@@ -183,6 +184,8 @@ export function createCachedCount<T>(
 ): () => Promise<T> {
   let cached: { readonly value: T; readonly at: number; readonly cachedMs: number } | undefined
   let counting: Promise<T> | undefined
+  /** Time before which a count that failed isn't repeated. */
+  let notBefore = -Infinity
 
   async function countAnew(): Promise<T> {
     const startedAt = elapsed()
@@ -195,10 +198,19 @@ export function createCachedCount<T>(
   return async () => {
     const ageMs = cached === undefined ? Infinity : elapsed() - cached.at
     if (cached !== undefined && ageMs <= cached.cachedMs) return cached.value
-    counting ??= countAnew().finally(() => (counting = undefined))
-    if (cached === undefined || ageMs > Math.max(maxCachedMs, 2 * cached.cachedMs)) return counting
-    // A failure here reaches no caller. The next call counts again.
-    counting.catch(() => {})
+    if (elapsed() >= notBefore)
+      counting ??= countAnew()
+        .catch((error: unknown) => {
+          notBefore = elapsed() + maxCachedMs
+          throw error
+        })
+        .finally(() => (counting = undefined))
+    if (cached === undefined || ageMs > Math.max(maxCachedMs, 2 * cached.cachedMs)) {
+      if (counting === undefined) throw new Error('the count failed less than a minute ago')
+      return counting
+    }
+    // A failure here reaches no caller.
+    counting?.catch(() => {})
     return cached.value
   }
 }

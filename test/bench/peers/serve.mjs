@@ -3,7 +3,7 @@ import { appendFileSync } from 'node:fs'
 import express from 'express'
 import getRawBody from 'raw-body'
 
-/** What all peers share: the check of the signature, the handler, and the counters that the bench asks for. */
+/** Shared by all peers: the check of the signature, the handler, and the counters that the bench asks for. */
 const secret = process.env.BENCH_SECRET
 /** The file where the handler notes each event; none while speed is measured. */
 const effects = process.env.BENCH_EFFECTS

@@ -23,7 +23,11 @@ export function FirstRun({ rejects }: { readonly rejects: number }) {
       <p>Send a test event, signed with your secret:</p>
       <Command line={`onchain-inbox trigger wallet.large_trade --url ${url} --secret env:WEBHOOK_SECRET`} />
       <p>Register a public address with the sender:</p>
-      <Command line={'onchain-inbox webhooks create --url https://inbox.example.com/webhooks --events "*"'} />
+      <Command
+        line={
+          'onchain-inbox webhooks create --url https://inbox.example.com/webhooks --events "*" --secret env:WEBHOOK_SECRET'
+        }
+      />
       <p>
         Nothing arrives?{' '}
         {rejects > 0 ? (
