@@ -39,7 +39,8 @@ export default defineConfig({
   test: {
     reporters: ['default', at('test/totals-reporter.ts')],
     sequence: { sequencer: LongestFirst },
-    testTimeout: 30_000,
+    // With LONG=1 properties have many more samples.
+    testTimeout: process.env['LONG'] ? 600_000 : 30_000,
     hookTimeout: 30_000,
     // The default of 1 s is too short for a busy machine.
     expect: { poll: { timeout: 20_000 } },

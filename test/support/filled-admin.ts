@@ -235,6 +235,9 @@ export async function startFilledAdmin(more: { readonly pages?: Pages } & object
         ]),
       settings: () => [
         { name: 'INBOX_HOST', value: '0.0.0.0', origin: 'environment', secret: false, default: '127.0.0.1' },
+        { name: 'INBOX_PORT', value: '8080', origin: 'default', secret: false, default: '8080' },
+        { name: 'INBOX_PATH', value: '/webhooks', origin: 'default', secret: false, default: '/webhooks' },
+        { name: 'INBOX_TLS_CERT_FILE', value: '', origin: 'default', secret: false, default: '' },
         { name: 'INBOX_SECRETS', value: 'set (labels: main, next)', origin: 'file', secret: true, default: '' },
       ],
       trySink: async () => ({ result: 'failed', error: 'still 503' }),
