@@ -5,19 +5,26 @@ import { runInNewContext } from 'node:vm'
 const periodMs = 30_000
 /** Share of a period in which this thread runs code. */
 const busyShare = 0.1
+/** Periods after which a thread that is never busy has garbage too. */
+const maxPeriods = 20
 
 /**
  * Collects this thread's garbage, and gives the freed memory back to the system, in the first quiet half-minute after its start and
- * after each busy one: both use far more memory than a thread at rest. That blocks the thread for some 50 ms.
+ * after each busy one: both use far more memory than a thread at rest; and every ten minutes. That blocks the thread for some 50 ms.
  */
 export function trimMemoryWhenQuiet(): void {
   let isDue = true
+  let periods = 0
   let last = performance.eventLoopUtilization()
   setInterval(() => {
     const now = performance.eventLoopUtilization()
     const isBusy = performance.eventLoopUtilization(now, last).utilization > busyShare
     last = now
-    if (isDue && !isBusy) collectGarbage()
+    isDue ||= ++periods >= maxPeriods
+    if (isDue && !isBusy) {
+      collectGarbage()
+      periods = 0
+    }
     isDue = isBusy
   }, periodMs).unref()
 }

@@ -7,7 +7,7 @@ afterEach(() => {
   vi.restoreAllMocks()
 })
 
-test('collects garbage in the first quiet half-minute, and again only after a busy one', () => {
+test('collects garbage in the first quiet half-minute, and again after a busy one or ten minutes', () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
   const load = vi.spyOn(performance, 'eventLoopUtilization')
   const makeGarbage = () => void Array.from({ length: 500_000 }, (_, index) => ({ index }))
@@ -20,4 +20,9 @@ test('collects garbage in the first quiet half-minute, and again only after a bu
   }
   trimMemoryWhenQuiet()
   expect([0.5, 0.01, 0.01, 0.5, 0.01].map(isCollected)).toEqual([false, true, false, false, true])
+  expect(
+    Array.from({ length: 20 }, () => 0.01)
+      .map(isCollected)
+      .indexOf(true),
+  ).toBe(19)
 })
