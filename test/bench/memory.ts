@@ -24,7 +24,7 @@ const health = [['/healthz', 10_000]] as const
 const metrics = ['/metrics', 15_000] as const
 
 /** Starts `serve` in four ways, waits, and measures. A thread for queries ends three minutes after the start. */
-export async function measureRest(work: string, seconds: number): Promise<readonly Rest[]> {
+export async function measureRest(work: string, seconds: number, cli?: string): Promise<readonly Rest[]> {
   const none = writeHandlers(join(work, 'none'), {})
   const one = writeHandlers(join(work, 'one'), { 'handler.ts': handler })
   const cases = [
@@ -36,7 +36,7 @@ export async function measureRest(work: string, seconds: number): Promise<readon
   await using opened = new AsyncDisposableStack()
   const started = []
   for (const [index, { name, handlersDir, ask, perSecond }] of cases.entries()) {
-    const server = await startProduct({ databaseUrl: `sqlite:${join(work, `rest-${index}.db`)}`, handlersDir })
+    const server = await startProduct({ databaseUrl: `sqlite:${join(work, `rest-${index}.db`)}`, handlersDir, cli })
     opened.defer(() => server.stop())
     for (const [path, everyMs] of ask) {
       const timer = setInterval(() => void server.get(path), everyMs)

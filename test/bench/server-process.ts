@@ -59,7 +59,7 @@ function visitConsole(api: string, token: string): Visitor {
 export const benchSecret = 'bench-secret-0123456789'
 const adminToken = 'bench-admin-token-0123456789'
 
-const cli = fileURLToPath(new URL('../../dist/src/cli.js', import.meta.url))
+const builtCli = fileURLToPath(new URL('../../dist/src/cli.js', import.meta.url))
 
 export interface ServerProcess {
   readonly port: number
@@ -127,13 +127,14 @@ async function startFork(script: string | URL, env: Readonly<Record<string, stri
   return describe(child, port, performance.now() - startedAt)
 }
 
-/** Starts `serve` from `dist/`, as it is shipped. */
+/** Starts `serve` as it is shipped. `cli`: default from `dist/`. */
 export async function startProduct(options: {
   readonly databaseUrl: string
   readonly handlersDir: string
+  readonly cli?: string | undefined
 }): Promise<ProductProcess> {
   const startedAt = performance.now()
-  const child = spawn(process.execPath, [cli, 'serve', '--json'], {
+  const child = spawn(process.execPath, [options.cli ?? builtCli, 'serve', '--json'], {
     stdio: ['ignore', 'pipe', 'inherit'],
     env: {
       PATH: process.env['PATH'],
