@@ -93,7 +93,6 @@ test('starts Node with --disable-sigusr1 and no other option', () => {
   expect(read('docs/deploy.md')).toContain(
     '\nExecStart=/usr/bin/node --disable-sigusr1 /opt/onchain-inbox/dist/src/cli.js serve\n',
   )
-  expect(read('test/bench/server-process.ts')).toContain("spawn(process.execPath, [cli, 'serve', '--json'],")
 })
 
 test('git ignores the secrets folder of docs/compose.yaml', () => {
