@@ -23,6 +23,8 @@ interface Round {
   readonly p99Ms: number
   readonly maxMs: number
   readonly cpuMicros: number
+  /** Microseconds of processor time per event, by thread. */
+  readonly threadMicros: Readonly<Record<string, number>>
   readonly refused: number
 }
 
@@ -69,6 +71,7 @@ async function run({ name, server, keys, openRuns, visit }: Runner, options: Rac
   const { events, connections } = options
   const visitor = visit?.()
   const cpuBefore = server.cpuSeconds()
+  const threadsBefore = server.cpuByThread()
   const load = await runLoad({
     ports: [server.port],
     path: '/webhooks',
@@ -83,6 +86,11 @@ async function run({ name, server, keys, openRuns, visit }: Runner, options: Rac
   const seconds = load.seconds + (openRuns === undefined ? 0 : (performance.now() - ackedAt) / 1_000)
   await visitor?.leave()
   const cpuMicros = ((server.cpuSeconds() - cpuBefore) * 1e6) / events
+  const threads = Array.from(server.cpuByThread(), ([thread, total]) => [
+    thread,
+    ((total - (threadsBefore.get(thread) ?? 0)) * 1e6) / events,
+  ])
   const { p50Ms, p99Ms, maxMs, refused } = load
-  return { perSecond: events / seconds, p50Ms, p99Ms, maxMs, cpuMicros, refused }
+  const threadMicros = Object.fromEntries(threads) as Record<string, number>
+  return { perSecond: events / seconds, p50Ms, p99Ms, maxMs, cpuMicros, threadMicros, refused }
 }

@@ -42,12 +42,19 @@ export function renderText({ ceiling, results, goals, start, replay, schemes }: 
       String(result.refused),
     ]),
   )
-  const lines = [table, ...goals.map(renderGoal)]
+  const lines = [table, ...results.map(renderThreads), ...goals.map(renderGoal)]
   if (start !== undefined) lines.push(renderStart(start))
   if (replay !== undefined) lines.push(renderReplay(replay))
   const ofSchemes = schemes.map(({ scheme, micros }) => [scheme, micros.toFixed(1)])
   lines.push(renderTable(['signature scheme', 'cpu µs to verify'], ofSchemes))
   return lines.join('\n')
+}
+
+/** Threads that take less than a microsecond per event are left out. */
+function renderThreads({ name, threadMicros }: Measured): string {
+  const threads = Object.entries(threadMicros).filter(([, micros]) => micros >= 1)
+  const sorted = threads.toSorted(([, one], [, other]) => other - one)
+  return `cpu µs/event, ${name}: ${sorted.map(([thread, micros]) => `${thread} ${micros.toFixed(1)}`).join(', ')}`
 }
 
 function renderGoal({ name, against, ratio, atLeast, atMost }: Goal): string {

@@ -1,6 +1,6 @@
 import { type ChildProcess, fork, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import type { DeliveryLoad, LoadResult } from './load.ts'
@@ -70,6 +70,8 @@ export interface ServerProcess {
   peakMemoryMb(): number
   /** Processor time since the start, in seconds. */
   cpuSeconds(): number
+  /** The same of the threads that run, added by name. */
+  cpuByThread(): ReadonlyMap<string, number>
   stop(): Promise<void>
   /** kill -9 */
   kill(): Promise<void>
@@ -198,13 +200,24 @@ function describe(child: ChildProcess, port: number, startMs: number): ServerPro
     startMs,
     memoryMb: () => statusOf(child, 'VmRSS'),
     peakMemoryMb: () => statusOf(child, 'VmHWM'),
-    cpuSeconds: () => {
-      const fields = readFileSync(`/proc/${child.pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
-      return (Number(fields[11]) + Number(fields[12])) / 100
+    cpuSeconds: () => cpuSecondsOf(`/proc/${child.pid}/stat`),
+    cpuByThread() {
+      const threads = new Map<string, number>()
+      const folder = `/proc/${child.pid}/task`
+      for (const id of readdirSync(folder)) {
+        const name = readFileSync(`${folder}/${id}/comm`, 'utf8').trim()
+        threads.set(name, (threads.get(name) ?? 0) + cpuSecondsOf(`${folder}/${id}/stat`))
+      }
+      return threads
     },
     stop: () => end('SIGTERM'),
     kill: () => end('SIGKILL'),
   }
+}
+
+function cpuSecondsOf(statFile: string): number {
+  const fields = readFileSync(statFile, 'utf8').split(') ')[1]?.split(' ') ?? []
+  return (Number(fields[11]) + Number(fields[12])) / 100
 }
 
 /** A line of the process's status, in MB. */
