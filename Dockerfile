@@ -20,6 +20,7 @@ ENV NODE_ENV=production \
     INBOX_HOST=0.0.0.0 \
     INBOX_DATABASE_URL=sqlite:/data/inbox.db \
     INBOX_HANDLERS=/app/handlers \
+    MALLOC_ARENA_MAX=2 \
     PATH=/app/node_modules/.bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 WORKDIR /app
 COPY --from=packages /app/node_modules ./node_modules
@@ -33,5 +34,5 @@ EXPOSE 8080
 # Alive, not ready: a full disk is no reason to restart. On the admin port, which has no TLS and no senders.
 HEALTHCHECK --interval=10s --timeout=3s --start-period=20s --retries=3 \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.INBOX_ADMIN_PORT || 8081}/healthz`).then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
-# Node itself gets the signals: no npm, no shell in between. SIGUSR1 must not open a debugger.
-CMD ["node", "--disable-sigusr1", "dist/src/cli.js", "serve", "--json"]
+# Node itself gets the signals: no npm, no shell in between. SIGUSR1 must not open a debugger. docs/deploy.md explains the settings for memory.
+CMD ["node", "--disable-sigusr1", "--max-semi-space-size=4", "dist/src/cli.js", "serve", "--json"]

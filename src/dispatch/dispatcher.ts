@@ -1,4 +1,5 @@
 import PQueue from 'p-queue'
+import { TransientMap } from '../base/transient-map.ts'
 import { createBatcher } from '../base/batcher.ts'
 import type { Clock } from '../base/clock.ts'
 import { InboxError, messageOf } from '../base/errors.ts'
@@ -76,7 +77,8 @@ export class Dispatcher {
   readonly #options: DispatcherOptions
   readonly #pool: PQueue
   readonly #queues: readonly HandlerQueue[]
-  readonly #attempts = new Set<Attempt>()
+  /** By run id. */
+  readonly #attempts = new TransientMap<number, Attempt>()
   readonly #failureLog: FailureLog
   #sinks: KnownSinks
   /** State cache by handler. */
@@ -159,7 +161,7 @@ export class Dispatcher {
 
   /** Longest timeout of the attempts in flight, in milliseconds; 0 if there are none. */
   get maxTimeoutMs(): number {
-    return Math.max(0, ...Array.from(this.#attempts, (attempt) => attempt.timeoutMs))
+    return Math.max(0, ...this.#attempts.values().map((attempt) => attempt.timeoutMs))
   }
 
   /** Number of attempts in flight. */
@@ -187,9 +189,9 @@ export class Dispatcher {
     )
     await Promise.all(this.#queues.map((queue) => this.#releaseUnstarted(queue, 0)))
     await this.#idleWithin(graceMs)
-    for (const attempt of this.#attempts) attempt.stop('shutdown')
+    for (const attempt of this.#attempts.values()) attempt.stop('shutdown')
     await this.#idleWithin(abortGraceMs)
-    for (const attempt of this.#attempts) attempt.abandon()
+    for (const attempt of this.#attempts.values()) attempt.abandon()
     await this.#idleWithin(abortGraceMs)
     return [...this.#unfinished.values()]
   }
@@ -333,11 +335,11 @@ export class Dispatcher {
     observer.starting(lease.runId, handler)
     const attempt = new Attempt({ handler, context, clock, overrunGraceMs, tracer })
     observer.yielded()
-    this.#attempts.add(attempt)
+    this.#attempts.set(lease.runId, attempt)
     const outcome = await attempt.outcome
     if (outcome === 'interrupted' || outcome.kind !== 'done') state.forget(context.keysRead)
     const hasEnded = !attempt.hasOverrun || (await this.#outlast(queue, attempt, { lease, outcome }))
-    this.#attempts.delete(attempt)
+    this.#attempts.delete(lease.runId)
     queue.ended++
     observer.ended(lease.runId)
     queue.breaker?.leave(lease.runId)

@@ -1,6 +1,7 @@
 import { MessageChannel, type MessagePort, type Transferable, type Worker } from 'node:worker_threads'
 import { InboxError, errorCatalogue, messageOf, type ErrorCode } from '../base/errors.ts'
 import type { DispatchStore } from './port.ts'
+import { TransientMap } from '../base/transient-map.ts'
 import { codecs } from './wire.ts'
 
 // Calls over a message port: lists of `{call, op, args}` one way, of `{call, value}` or `{call, error}` back. `call`: number of the call.
@@ -48,7 +49,7 @@ class Outbox {
 /** The calling side. */
 export class Caller {
   readonly #outbox: Outbox
-  readonly #waiting = new Map<number, { resolve: (value: never) => void; reject: (error: Error) => void }>()
+  #waiting = new TransientMap<number, { resolve: (value: never) => void; reject: (error: Error) => void }>()
   #calls = 0
   #ended: Error | undefined
 
@@ -86,7 +87,7 @@ export class Caller {
   end(error: Error): void {
     this.#ended ??= error
     for (const { reject } of this.#waiting.values()) reject(error)
-    this.#waiting.clear()
+    this.#waiting = new TransientMap()
   }
 }
 

@@ -33,7 +33,8 @@ interface Batch {
 export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
   const { clock } = options
   let gathering: Batch | undefined
-  const waiting = new Set<Batch>()
+  /** Oldest first. */
+  const waiting: Batch[] = []
   let rows = 0
   let bytes = 0
 
@@ -51,7 +52,7 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
       for (const reject of batch.rejects) reject(error)
     } finally {
       timer.cancel()
-      waiting.delete(batch)
+      waiting.splice(waiting.indexOf(batch), 1)
       rows -= batch.deliveries.length
       bytes -= batch.bytes
     }
@@ -59,7 +60,7 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
 
   function openBatch(): Batch {
     const batch: Batch = { deliveries: [], resolves: [], rejects: [], openedAt: clock.now(), bytes: 0 }
-    waiting.add(batch)
+    waiting.push(batch)
     setImmediate(() => void commit(batch))
     return batch
   }
@@ -84,8 +85,7 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
         return bytes
       },
       get oldestMs() {
-        // A Set keeps insertion order: its first entry is the oldest.
-        const oldest = waiting.values().next().value
+        const [oldest] = waiting
         return oldest === undefined ? 0 : clock.now() - oldest.openedAt
       },
     },

@@ -294,7 +294,8 @@ async function readBody(
   }
   function onData(chunk: Buffer): void {
     bytes += chunk.length
-    room.received(chunk.length)
+    // A complete body needs no more room.
+    if (bytes !== length) room.received(chunk.length)
     if (++count > chunkLimit.free + bytes / chunkLimit.bytesEach) stop('bad_request')
   }
 

@@ -129,17 +129,19 @@ async function startFork(script: string | URL, env: Readonly<Record<string, stri
   return describe(child, port, performance.now() - startedAt)
 }
 
-/** Starts `serve` as it is shipped. `cli`: default from `dist/`. */
+/** Starts `serve` with the options of the image. `cli`: default from `dist/`. */
 export async function startProduct(options: {
   readonly databaseUrl: string
   readonly handlersDir: string
   readonly cli?: string | undefined
 }): Promise<ProductProcess> {
   const startedAt = performance.now()
-  const child = spawn(process.execPath, [options.cli ?? builtCli, 'serve', '--json'], {
+  const nodeOptions = ['--disable-sigusr1', '--max-semi-space-size=4']
+  const child = spawn(process.execPath, [...nodeOptions, options.cli ?? builtCli, 'serve', '--json'], {
     stdio: ['ignore', 'pipe', 'inherit'],
     env: {
       PATH: process.env['PATH'],
+      MALLOC_ARENA_MAX: '2',
       INBOX_SECRETS: `bench:${benchSecret}`,
       INBOX_ADMIN_TOKEN: adminToken,
       INBOX_PORT: '0',

@@ -169,7 +169,8 @@ function dockerfile(user: number): string {
 FROM node:26-slim
 ENV NODE_ENV=production \\
     INBOX_HOST=0.0.0.0 \\
-    INBOX_DATABASE_URL=sqlite:/data/inbox.db
+    INBOX_DATABASE_URL=sqlite:/data/inbox.db \\
+    MALLOC_ARENA_MAX=2
 WORKDIR /app
 COPY package.json package-lock.json ./
 RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund
@@ -180,7 +181,7 @@ USER ${user}:${user}
 VOLUME /data
 EXPOSE 8080
 # Node gets the signals directly, without npm or a shell. SIGUSR1 must not open a debugger.
-CMD ["node", "--disable-sigusr1", "node_modules/onchain-inbox/dist/src/cli.js", "serve", "--json"]
+CMD ["node", "--disable-sigusr1", "--max-semi-space-size=4", "node_modules/onchain-inbox/dist/src/cli.js", "serve", "--json"]
 `
 }
 

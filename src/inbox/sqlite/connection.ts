@@ -8,7 +8,7 @@ import { claimLinked } from './lock.ts'
 import { migrate, refuseNewer } from './migrate.ts'
 import { migrations, type Migration } from './migrations.ts'
 
-const pageCacheKib = 16 * 1024
+const pageCacheKib = 8 * 1024
 /** Large enough for data that is scanned often, such as the index of dead letters. */
 const readerCacheKib = 32 * 1024
 /** 32 MiB at 4 KiB per page. A checkpoint delays the commit that triggers it, so fewer than one commit in a hundred does. */

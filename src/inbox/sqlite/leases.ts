@@ -1,3 +1,4 @@
+import { TransientMap } from '../../base/transient-map.ts'
 import type { ClaimRequest, Lease, StoredEvent } from '../port.ts'
 
 /** Runs with the same handler, replay and key. With a key, at most one of them is claimable or running. */
@@ -11,6 +12,7 @@ export interface RunQueue {
 
 /** The data of a lease that is not in the run's row. */
 export interface LeaseEntry extends RunQueue {
+  readonly runId: number
   readonly token: number
   readonly owner: string
   /** Items that the run leaves in the outbox belong to this event. */
@@ -33,8 +35,8 @@ export interface WaitingClaim extends ClaimRequest {
  * transaction is rolled back.
  */
 export class Leases {
-  readonly #byRun = new Map<number, LeaseEntry>()
-  readonly #byKey = new Map<string, LeaseEntry>()
+  readonly #byRun = new TransientMap<number, LeaseEntry>()
+  readonly #byKey = new TransientMap<string, LeaseEntry>()
   readonly #onUndo: (step: () => void) => void
 
   constructor(onUndo: (step: () => void) => void) {
@@ -51,27 +53,27 @@ export class Leases {
     return this.#byKey.get(keyOf(handlerId, replayId, key))
   }
 
-  ofOwner(owner: string): [runId: number, LeaseEntry][] {
-    return [...this.#byRun].filter(([, entry]) => entry.owner === owner)
+  ofOwner(owner: string): readonly LeaseEntry[] {
+    return this.#byRun.values().filter((entry) => entry.owner === owner)
   }
 
-  add(runId: number, entry: LeaseEntry): void {
-    this.#add(runId, entry)
-    this.#onUndo(() => this.#remove(runId, entry))
+  add(entry: LeaseEntry): void {
+    this.#add(entry)
+    this.#onUndo(() => this.#remove(entry))
   }
 
-  remove(runId: number, entry: LeaseEntry): void {
-    this.#remove(runId, entry)
-    this.#onUndo(() => this.#add(runId, entry))
+  remove(entry: LeaseEntry): void {
+    this.#remove(entry)
+    this.#onUndo(() => this.#add(entry))
   }
 
-  #add(runId: number, entry: LeaseEntry): void {
-    this.#byRun.set(runId, entry)
+  #add(entry: LeaseEntry): void {
+    this.#byRun.set(entry.runId, entry)
     if (entry.key !== null) this.#byKey.set(keyOf(entry.handlerId, entry.replayId, entry.key), entry)
   }
 
-  #remove(runId: number, entry: LeaseEntry): void {
-    this.#byRun.delete(runId)
+  #remove(entry: LeaseEntry): void {
+    this.#byRun.delete(entry.runId)
     if (entry.key !== null) this.#byKey.delete(keyOf(entry.handlerId, entry.replayId, entry.key))
   }
 }

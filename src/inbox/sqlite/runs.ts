@@ -91,7 +91,7 @@ export function createRuns(
     sql.insertRun.run(runId, work.event.seq, handlerId, replayId, key, state.running, now, 1, 1, now)
     const [token, attempt, crashed] = [1, 1, 0]
     const { owner } = claim
-    leases.add(runId, { ...queue, token, owner, event: work.event, attempt, crashed, mayHaveFollowers: false })
+    leases.add({ ...queue, runId, token, owner, event: work.event, attempt, crashed, mayHaveFollowers: false })
     addLease(claim, { ...work, runId, token, attempt, failed: 0, crashed, key, replay: null })
     return runId
   }
@@ -196,7 +196,16 @@ export function createRuns(
       const { crashed } = row
       const replay = replayId === live ? null : replayOf(replayId)
       const lease = toLease({ ...row, handler, attempt, token, replay }, row, row.raw)
-      leases.add(row.runId, { ...queue, token, owner, event: lease.event, attempt, crashed, mayHaveFollowers: true })
+      leases.add({
+        ...queue,
+        runId: row.runId,
+        token,
+        owner,
+        event: lease.event,
+        attempt,
+        crashed,
+        mayHaveFollowers: true,
+      })
       addLease(claim, lease)
     }
     return mayBeMore
@@ -206,7 +215,7 @@ export function createRuns(
     return outcomes.map((outcome) => {
       const entry = leases.get(outcome.runId, outcome.token)
       if (entry === undefined) return 'stale'
-      leases.remove(outcome.runId, entry)
+      leases.remove(entry)
       switch (outcome.kind) {
         case 'done':
           if (!states.areUnchanged(entry.handlerId, outcome.effects?.reads ?? [])) {
@@ -312,15 +321,15 @@ export function createRuns(
     for (const { runId, token } of released) {
       const entry = leases.get(runId, token)
       if (entry === undefined) continue
-      leases.remove(runId, entry)
+      leases.remove(entry)
       restore(runId, entry)
     }
   }
 
   /** Releases all leases of an owner, except for the runs in `running`. */
   function releaseOthers(owner: string, running: readonly number[]): void {
-    const others = leases.ofOwner(owner).filter(([runId]) => !running.includes(runId))
-    release(others.map(([runId, { token }]) => ({ runId, token })))
+    const others = leases.ofOwner(owner).filter(({ runId }) => !running.includes(runId))
+    release(others)
   }
 
   /** Restores the state before the claim, unless the run was superseded or dropped in the meantime. */
@@ -332,9 +341,9 @@ export function createRuns(
 
   function reap(owner: string): ReapResult {
     const owned = leases.ofOwner(owner)
-    const dead = owned.flatMap(([runId, entry]) => {
-      leases.remove(runId, entry)
-      return crash(runId, entry) ?? []
+    const dead = owned.flatMap((entry) => {
+      leases.remove(entry)
+      return crash(entry.runId, entry) ?? []
     })
     return { runs: owned.length, dead }
   }
