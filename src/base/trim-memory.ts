@@ -29,12 +29,13 @@ export function trimMemoryWhenQuiet(): void {
   }, periodMs).unref()
 }
 
-/**
- * Call it before other threads start. By default V8 allocates objects in the old generation if objects from the same place in the code
- * survived the first collections. After a slow start that can be objects of requests: they kept a fifth of all garbage in memory.
- */
-export function allocateInYoungGeneration(): void {
+/** Tunes V8 for many short-lived objects. Call it before other threads start. */
+export function tuneGarbageCollector(): void {
+  // By default V8 allocates objects in the old generation if objects from the same place in the code survived the first collections. After
+  // a slow start that can be objects of requests: they kept a fifth of all garbage in memory.
   setFlagsFromString('--no-allocation-site-pretenuring')
+  // A collection of few survivors is too short to be worth waking other threads: 7 % more events per second.
+  setFlagsFromString('--no-parallel-scavenge')
 }
 
 function collectGarbage(): void {

@@ -5,7 +5,7 @@ import { systemClock } from '../base/clock.ts'
 import { loadConfig } from '../config/config.ts'
 import { messageOf } from '../base/errors.ts'
 import { createLogger } from '../base/log.ts'
-import { allocateInYoungGeneration, trimMemoryWhenQuiet } from '../base/trim-memory.ts'
+import { tuneGarbageCollector, trimMemoryWhenQuiet } from '../base/trim-memory.ts'
 import { printError, type OutputOptions } from './output.ts'
 import { prepareEnd, type ProcessEnd } from './process-end.ts'
 import { configInputs } from './settings.ts'
@@ -88,7 +88,7 @@ async function serve(options: ServeOptions, end: ProcessEnd['now']): Promise<voi
     })
   }
 
-  allocateInYoungGeneration()
+  tuneGarbageCollector()
   const started = await startApp({
     config,
     log,

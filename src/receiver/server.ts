@@ -18,13 +18,7 @@ export function createReceiverApp(appOptions: ReceiverAppOptions): RequestListen
   const app = bareExpress()
   const options = { ...appOptions, beforeBody: sendContinue }
 
-  app.get('/healthz', (_request, response) => send(response, healthAnswer('alive'), options.state.stopping))
-  app.get('/readyz', (_request, response) => {
-    const health = options.state.health()
-    if (options.state.stopping) send(response, answerFor('shutting_down'), true)
-    else if (health.ok) send(response, healthAnswer('ready'), false)
-    else send(response, answerFor(health.full ? 'store_full' : 'store_unavailable'), false)
-  })
+  // Deliveries come first: Express tries routes in order.
   const { path, sources = [] } = appOptions
   for (const receiving of path === null ? sources : [{ ...options, path }, ...sources]) {
     const receivingNow = { ...receiving, beforeBody: sendContinue }
@@ -34,6 +28,13 @@ export function createReceiverApp(appOptions: ReceiverAppOptions): RequestListen
       else reject(receivingNow, request, response, 'method_not_allowed')
     })
   }
+  app.get('/healthz', (_request, response) => send(response, healthAnswer('alive'), options.state.stopping))
+  app.get('/readyz', (_request, response) => {
+    const health = options.state.health()
+    if (options.state.stopping) send(response, answerFor('shutting_down'), true)
+    else if (health.ok) send(response, healthAnswer('ready'), false)
+    else send(response, answerFor(health.full ? 'store_full' : 'store_unavailable'), false)
+  })
   app.use((request, response) => reject(options, request, response, 'not_found'))
   app.use((error: unknown, request: Request, response: Response, _next: NextFunction) => {
     options.log.error({ error: safeText(messageOf(error)) }, 'request failed')

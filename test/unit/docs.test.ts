@@ -88,7 +88,9 @@ test('starts Node with the same options everywhere', () => {
   expect(read('src/cli.ts').split('\n')[0]).toBe('#!/usr/bin/env node')
   expect(read('package.json')).toContain('"start": "node --disable-sigusr1 dist/src/cli.js demo"')
   for (const file of ['Dockerfile', 'src/cli/init/project.ts']) {
-    expect(read(file)).toMatch(/\nCMD \["node", "--disable-sigusr1", "--max-semi-space-size=4", "[\w/-]*dist\/src\/cli\.js", "serve", "--json"\]/)
+    expect(read(file)).toMatch(
+      /\nCMD \["node", "--disable-sigusr1", "--max-semi-space-size=4", "[\w/-]*dist\/src\/cli\.js", "serve", "--json"\]/,
+    )
   }
   expect(read('docs/deploy.md')).toContain(
     '\nExecStart=/usr/bin/node --disable-sigusr1 --max-semi-space-size=4 /opt/onchain-inbox/dist/src/cli.js serve\n',

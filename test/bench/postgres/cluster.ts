@@ -23,6 +23,8 @@ interface Figures {
   readonly batch: number
   readonly serverMicros: number
   readonly replicaMicros?: number
+  readonly walBytes?: number
+  readonly deadRows?: number
   readonly p50Ms?: number
   readonly p99Ms?: number
   readonly refused?: number
@@ -121,6 +123,8 @@ const columns: readonly (readonly [string, (result: ClusterResult) => number | u
   ['batch', ({ batch }) => batch, 0],
   ['server µs/event', ({ serverMicros }) => serverMicros, 0],
   ['replica µs/event', ({ replicaMicros }) => replicaMicros, 0],
+  ['WAL B/event', ({ walBytes }) => walBytes, 0],
+  ['dead rows/event', ({ deadRows }) => deadRows, 2],
   ['p50 ms', ({ p50Ms }) => p50Ms, 1],
   ['p99 ms', ({ p99Ms }) => p99Ms, 1],
   ['refused', ({ refused }) => refused, 0],

@@ -47,14 +47,27 @@ export async function measureBurst(postgres: BenchPostgres, options: BurstOption
       databaseUrl,
       `SELECT calls FROM pg_stat_user_functions WHERE schemaname = 'inbox' AND funcname = 'accept'`,
     )
+    // Statistics of a session arrive a second later at the latest, before `VACUUM` or the end of a burst.
+    const [written] = await ask<{ wal: string; dead: string }>(
+      databaseUrl,
+      `SELECT pg_current_wal_insert_lsn() - '0/0' AS wal, sum(n_tup_upd + n_tup_del) AS dead FROM pg_stat_user_tables WHERE schemaname = 'inbox'`,
+    )
     const replicaCpu = products.reduce((sum, product) => sum + product.cpuSeconds(), 0)
-    return { calls: Number(row?.calls ?? 0), server: postgres.cpuSeconds(), replicas: replicaCpu }
+    return {
+      calls: Number(row?.calls ?? 0),
+      server: postgres.cpuSeconds(),
+      replicas: replicaCpu,
+      walBytes: Number(written?.wal ?? 0),
+      deadRows: Number(written?.dead ?? 0),
+    }
   }
 
   try {
     await send(warmUpEvents)
     await untilHandled()
     await ask(databaseUrl, 'VACUUM ANALYZE')
+    // The next change of each page writes the whole page to the log, as after every checkpoint.
+    await ask(databaseUrl, 'CHECKPOINT')
     let before = await counters()
     if (until === 'backlog') await products[0]?.pause(true)
     const { seconds: sendSeconds, ...load } = await send(events)
@@ -72,6 +85,9 @@ export async function measureBurst(postgres: BenchPostgres, options: BurstOption
       /** Processor time per event of the server, and of all replicas. */
       serverMicros: ((after.server - before.server) * 1e6) / events,
       replicaMicros: ((after.replicas - before.replicas) * 1e6) / events,
+      walBytes: (after.walBytes - before.walBytes) / events,
+      /** Row versions that updates and deletions leave to VACUUM. */
+      deadRows: (after.deadRows - before.deadRows) / events,
     }
   } finally {
     for (const product of products) await product.stop()
