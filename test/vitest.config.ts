@@ -33,14 +33,16 @@ class LongestFirst extends BaseSequencer {
 // For the processes that run tests, and all that they start.
 process.env['NODE_COMPILE_CACHE'] = compileCache
 
+/** With LONG=1, random tests have many more rounds: time for one test, in milliseconds. */
+const long = process.env['LONG'] ? 7_200_000 : undefined
+
 export default defineConfig({
   root,
   resolve: { alias },
   test: {
     reporters: ['default', at('test/totals-reporter.ts')],
     sequence: { sequencer: LongestFirst },
-    // With LONG=1 properties have many more samples.
-    testTimeout: process.env['LONG'] ? 600_000 : 30_000,
+    testTimeout: long ?? 30_000,
     hookTimeout: 30_000,
     // The default of 1 s is too short for a busy machine.
     expect: { poll: { timeout: 20_000 } },
@@ -74,7 +76,7 @@ export default defineConfig({
           exclude: loneFaults,
           sequence: { groupOrder: 0 },
           maxWorkers,
-          testTimeout: 600_000,
+          testTimeout: long ?? 600_000,
         },
       },
       {
@@ -86,7 +88,7 @@ export default defineConfig({
           sequence: { groupOrder: 1 },
           maxWorkers: 1,
           fileParallelism: false,
-          testTimeout: 600_000,
+          testTimeout: long ?? 600_000,
         },
       },
     ],

@@ -1,7 +1,7 @@
 /**
  * A map whose entries come and go quickly. In a `Map` or `Set`, V8 links each internal table to the one that replaces it. Once such a table
  * is in the old generation, all later tables and their entries count as used until the next full garbage collection. An object as a
- * dictionary halves the time of V8's collector threads.
+ * dictionary has no such links.
  */
 export class TransientMap<K extends string | number, V> {
   readonly #entries = Object.create(null) as Record<K, V | undefined>

@@ -31,8 +31,8 @@ export function trimMemoryWhenQuiet(): void {
 
 /** Tunes V8 for many short-lived objects. Call it before other threads start. */
 export function tuneGarbageCollector(): void {
-  // By default V8 allocates objects in the old generation if objects from the same place in the code survived the first collections. After
-  // a slow start that can be objects of requests: they kept a fifth of all garbage in memory.
+  // By default V8 allocates objects in the old generation if earlier ones from the same line of code survived. After a slow start that
+  // affected objects of requests: a fifth of all garbage stayed in memory.
   setFlagsFromString('--no-allocation-site-pretenuring')
   // A collection of few survivors is too short to be worth waking other threads: 7 % more events per second.
   setFlagsFromString('--no-parallel-scavenge')

@@ -77,7 +77,7 @@ export class Dispatcher {
   readonly #options: DispatcherOptions
   readonly #pool: PQueue
   readonly #queues: readonly HandlerQueue[]
-  /** By run id. */
+  /** Attempts in flight, by number. On PostgreSQL, a run can be claimed again while its handler runs. */
   readonly #attempts = new TransientMap<number, Attempt>()
   readonly #failureLog: FailureLog
   #sinks: KnownSinks
@@ -86,6 +86,7 @@ export class Dispatcher {
   readonly #settler: { add(outcome: Outcome): Promise<SettleResult> }
   /** Attempts that are over although their handlers still run. */
   readonly #unfinished = new Map<Attempt, UnfinishedAttempt>()
+  #started = 0
   #claimedBytes = 0
   /** Resolves after `stop`, once no claimed runs remain. */
   readonly #idle = Promise.withResolvers<void>()
@@ -335,11 +336,12 @@ export class Dispatcher {
     observer.starting(lease.runId, handler)
     const attempt = new Attempt({ handler, context, clock, overrunGraceMs, tracer })
     observer.yielded()
-    this.#attempts.set(lease.runId, attempt)
+    const number = ++this.#started
+    this.#attempts.set(number, attempt)
     const outcome = await attempt.outcome
     if (outcome === 'interrupted' || outcome.kind !== 'done') state.forget(context.keysRead)
     const hasEnded = !attempt.hasOverrun || (await this.#outlast(queue, attempt, { lease, outcome }))
-    this.#attempts.delete(lease.runId)
+    this.#attempts.delete(number)
     queue.ended++
     observer.ended(lease.runId)
     queue.breaker?.leave(lease.runId)

@@ -98,6 +98,7 @@ export class HandlerThread {
       transferList: [data.dispatchPort, mainPort],
       stdout: true,
       stderr: true,
+      // `--max-semi-space-size` overrides the second limit.
       resourceLimits: { maxOldGenerationSizeMb: memoryLimitMb, maxYoungGenerationSizeMb: 32 },
     })
     const { onOutput = (output: Readable) => passOn(output, process.stdout) } = options

@@ -50,7 +50,7 @@ export function renderText({ ceiling, results, goals, start, replay, schemes }: 
   return lines.join('\n')
 }
 
-/** Threads that take less than a microsecond per event are left out. */
+/** Skips threads below a microsecond per event. */
 function renderThreads({ name, threadMicros }: Measured): string {
   const threads = Object.entries(threadMicros).filter(([, micros]) => micros >= 1)
   const sorted = threads.toSorted(([, one], [, other]) => other - one)

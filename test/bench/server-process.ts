@@ -70,7 +70,7 @@ export interface ServerProcess {
   peakMemoryMb(): number
   /** Processor time since the start, in seconds. */
   cpuSeconds(): number
-  /** The same of the threads that run, added by name. */
+  /** Processor time by name of the thread, in seconds. Ended threads are missing. */
   cpuByThread(): ReadonlyMap<string, number>
   stop(): Promise<void>
   /** kill -9 */
@@ -207,8 +207,12 @@ function describe(child: ChildProcess, port: number, startMs: number): ServerPro
       const threads = new Map<string, number>()
       const folder = `/proc/${child.pid}/task`
       for (const id of readdirSync(folder)) {
-        const name = readFileSync(`${folder}/${id}/comm`, 'utf8').trim()
-        threads.set(name, (threads.get(name) ?? 0) + cpuSecondsOf(`${folder}/${id}/stat`))
+        try {
+          const name = readFileSync(`${folder}/${id}/comm`, 'utf8').trim()
+          threads.set(name, (threads.get(name) ?? 0) + cpuSecondsOf(`${folder}/${id}/stat`))
+        } catch {
+          // The thread has ended.
+        }
       }
       return threads
     },

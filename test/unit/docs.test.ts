@@ -84,13 +84,16 @@ test('docs/errors.md lists exactly the existing error codes, each with its statu
   expect(rows).toHaveLength(Object.keys(errorCatalogue).length)
 })
 
-test('starts Node with the same options everywhere', () => {
+test('the image, a new project and the systemd unit start `serve` with the same settings', () => {
   expect(read('src/cli.ts').split('\n')[0]).toBe('#!/usr/bin/env node')
   expect(read('package.json')).toContain('"start": "node --disable-sigusr1 dist/src/cli.js demo"')
   for (const file of ['Dockerfile', 'src/cli/init/project.ts']) {
     expect(read(file)).toMatch(
       /\nCMD \["node", "--disable-sigusr1", "--max-semi-space-size=4", "[\w/-]*dist\/src\/cli\.js", "serve", "--json"\]/,
     )
+  }
+  for (const file of ['Dockerfile', 'src/cli/init/project.ts', 'docs/deploy.md']) {
+    expect(read(file)).toContain('MALLOC_ARENA_MAX=2')
   }
   expect(read('docs/deploy.md')).toContain(
     '\nExecStart=/usr/bin/node --disable-sigusr1 --max-semi-space-size=4 /opt/onchain-inbox/dist/src/cli.js serve\n',

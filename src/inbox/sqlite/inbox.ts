@@ -34,7 +34,7 @@ export interface SqliteInbox extends Inbox {
   openDispatchChannel(): Promise<MessagePort>
 }
 
-/** A larger young generation uses more memory without being faster. */
+/** A larger young generation uses more memory without being faster. `--max-semi-space-size` overrides this limit. */
 const resourceLimits = { maxYoungGenerationSizeMb: 12 }
 
 /** The reader thread ends after this time without queries, to free its memory. */

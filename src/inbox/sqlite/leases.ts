@@ -10,7 +10,7 @@ export interface RunQueue {
   readonly key: string | null
 }
 
-/** The data of a lease that is not in the run's row. */
+/** A lease, as kept in memory. */
 export interface LeaseEntry extends RunQueue {
   readonly runId: number
   readonly token: number

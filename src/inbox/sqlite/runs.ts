@@ -219,7 +219,7 @@ export function createRuns(
       switch (outcome.kind) {
         case 'done':
           if (!states.areUnchanged(entry.handlerId, outcome.effects?.reads ?? [])) {
-            restore(outcome.runId, entry)
+            restore(entry)
             return 'conflict'
           }
           states.write(entry.handlerId, versionOf(outcome), outcome.effects?.writes ?? [])
@@ -262,7 +262,7 @@ export function createRuns(
   }
 
   /** True if a newer run of its key supersedes this run instead of a retry. */
-  function isOutdated(runId: number, { handlerId, replayId, key, mayHaveFollowers }: LeaseEntry): boolean {
+  function isOutdated({ runId, handlerId, replayId, key, mayHaveFollowers }: LeaseEntry): boolean {
     if (key === null || !mayHaveFollowers || replayId !== live || !handlers.isLatestOnly(handlerId)) return false
     const newest = sql.newestOfKey.get(handlerId, replayId, key)
     return newest !== undefined && newest.id > runId
@@ -274,9 +274,10 @@ export function createRuns(
   }
 
   /** Ends a run that must not be tried again: it is superseded, or its replay was cancelled. Returns false for other runs. */
-  function endInstead(runId: number, entry: LeaseEntry, uncharged: 0 | 1): boolean {
+  function endInstead(entry: LeaseEntry, uncharged: 0 | 1): boolean {
+    const { runId } = entry
     if (isOfCancelled(runId, entry.replayId)) sql.endRun.run(state.dropped, uncharged, clock.now(), runId)
-    else if (isOutdated(runId, entry)) {
+    else if (isOutdated(entry)) {
       sql.endRun.run(state.superseded, uncharged, clock.now(), runId)
       sql.countSuperseded.run(1, entry.handlerId)
     } else return false
@@ -287,7 +288,7 @@ export function createRuns(
   /** Makes a run ready at a later time. Its attempt counts if it has failed. */
   function postpone(outcome: Extract<Outcome, { at: number }>, entry: LeaseEntry, failed: 0 | 1): void {
     const uncharged = failed === 1 ? 0 : 1
-    if (endInstead(outcome.runId, entry, uncharged)) return
+    if (endInstead(entry, uncharged)) return
     sql.postponeRun.run(failed, uncharged, dueAt(outcome, clock.now()), outcome.runId)
     noteClaimable(entry.handlerId)
   }
@@ -322,7 +323,7 @@ export function createRuns(
       const entry = leases.get(runId, token)
       if (entry === undefined) continue
       leases.remove(entry)
-      restore(runId, entry)
+      restore(entry)
     }
   }
 
@@ -333,9 +334,9 @@ export function createRuns(
   }
 
   /** Restores the state before the claim, unless the run was superseded or dropped in the meantime. */
-  function restore(runId: number, entry: LeaseEntry): void {
-    if (endInstead(runId, entry, 1)) return
-    sql.releaseRun.run(entry.crashed > 0 ? state.suspect : state.ready, runId)
+  function restore(entry: LeaseEntry): void {
+    if (endInstead(entry, 1)) return
+    sql.releaseRun.run(entry.crashed > 0 ? state.suspect : state.ready, entry.runId)
     noteClaimable(entry.handlerId)
   }
 

@@ -47,7 +47,7 @@ export async function measureBurst(postgres: BenchPostgres, options: BurstOption
       databaseUrl,
       `SELECT calls FROM pg_stat_user_functions WHERE schemaname = 'inbox' AND funcname = 'accept'`,
     )
-    // Statistics of a session arrive a second later at the latest, before `VACUUM` or the end of a burst.
+    // Approximate: a session reports its row counts up to ten seconds late.
     const [written] = await ask<{ wal: string; dead: string }>(
       databaseUrl,
       `SELECT pg_current_wal_insert_lsn() - '0/0' AS wal, sum(n_tup_upd + n_tup_del) AS dead FROM pg_stat_user_tables WHERE schemaname = 'inbox'`,
