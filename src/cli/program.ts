@@ -28,6 +28,7 @@ const groups: Readonly<Record<string, Readonly<Record<string, Load>>>> = {
     handlers: async () => (await import('./handlers.ts')).addHandlersCommand,
     replay: async () => (await import('./replay.ts')).addReplayCommand,
     replays: async () => (await import('./replay.ts')).addReplaysCommand,
+    reconcile: async () => (await import('./reconcile.ts')).addReconcileCommand,
   },
   'Database:': {
     migrate: async () => (await import('./migrate.ts')).addMigrateCommand,

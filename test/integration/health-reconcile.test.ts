@@ -8,6 +8,9 @@ import type { Inbox } from '../../src/inbox/port.ts'
 import { createMemoryInbox } from '../../src/inbox/sqlite/local.ts'
 import { readAsEvent } from '../../src/receiver/readers.ts'
 import { eventSamples } from '../fixtures/event-samples.ts'
+import { createAdminStage } from '../support/admin-stage.ts'
+import { runCli } from '../support/cli.ts'
+import { createTempDir } from '../support/temp-dir.ts'
 import { until } from '../support/until.ts'
 import { createRestStage } from './emulator-rest-stage.ts'
 
@@ -78,16 +81,29 @@ test('R55 finds the lost trades of a real upstream, which returns them in any or
   )
   const lost = first![1]!
   const delivered = [first!.filter((event) => event !== lost), ...others.slice(0, 3)].flat()
-  const reconciler = reconcilerOf(await inboxWith(delivered), (signal) =>
+  const inbox = await inboxWith(delivered)
+  const reconciler = reconcilerOf(inbox, (signal) =>
     createClient({ baseUrl: `http://127.0.0.1:${stage.port}`, apiKey: stage.newKey(), signal }),
   )
   const at = Date.parse(lost.created_at)
-  const { state, wallets, walletsDone, candidates } = await reconciler.reconcile({ from: at - minute, to: at + minute })
+  const during = { from: at - minute, to: at + minute }
+  const { state, wallets, walletsDone, candidates } = await reconciler.reconcile(during)
   expect([state, wallets, walletsDone]).toEqual(['done', 4, 4])
   const hashes = candidates.map(({ txHash }) => txHash)
   expect(hashes).toContain(lost.data.tx_hash)
   for (const { data } of delivered) expect(hashes).not.toContain(data.tx_hash)
   expect(candidates[0]!.summary).toMatch(/^(?:buy|sell|swap) [\d.,]+ .+ for \$[\d.,]+$/)
+
+  await using sidecar = await createAdminStage({ inbox, reconciler })
+  await using dir = await createTempDir()
+  const [fromText, toText] = [during.from, during.to].map((ms) => new Date(ms).toISOString())
+  const command = ['reconcile', '--from', fromText!, '--to', toText!]
+  const { out, code } = await runCli(command, { cwd: dir.path, env: sidecar.env })
+  expect(code).toBe(0)
+  expect(out).toMatch(/^\d+ trades? of 4 wallets, \d+ without an event\n/)
+  for (const hash of hashes) expect(out).toContain(hash)
+  const late = await runCli([...command, '--from', toText!], { cwd: dir.path, env: sidecar.env })
+  expect(late).toMatchObject({ code: 1, errors: expect.stringContaining('`from` must be before `to`') as string })
 })
 
 test('finds each transaction of the span that no event of its wallet names, once, also after a short page of the store', async () => {

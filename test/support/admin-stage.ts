@@ -1,17 +1,17 @@
 import { systemClock } from '../../src/base/clock.ts'
 import { startHttpServer } from '../../src/base/http/server.ts'
 import { createMemoryInbox } from '../../src/inbox/sqlite/local.ts'
-import type { Inbox } from '../../src/inbox/port.ts'
-import { setUpAdmin } from '../integration/admin-app.ts'
+import { setUpAdmin, type AdminOverrides } from '../integration/admin-app.ts'
 
 /** An inbox with its admin API, like a running sidecar. Default: in memory. */
 export async function createAdminStage({
   token = 'admin-token-of-the-stage',
   inbox: given,
-}: { readonly token?: string; readonly inbox?: Inbox } = {}) {
+  ...parts
+}: AdminOverrides & { readonly token?: string } = {}) {
   const inbox = given ?? (await createMemoryInbox({ clock: systemClock }))
   const times = { clock: systemClock, now: () => systemClock.now() }
-  const { admin: handler } = await setUpAdmin({ ...times, inbox, token, viewerToken: undefined })
+  const { admin: handler } = await setUpAdmin({ ...times, ...parts, inbox, token, viewerToken: undefined })
   const limits = { maxConnections: 10, keepAliveMs: 1_000, portSetting: 'INBOX_ADMIN_PORT' }
   const listen = (port: number) => startHttpServer({ host: '127.0.0.1', port, handler, ...limits })
   let server = await listen(0)

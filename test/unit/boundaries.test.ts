@@ -12,7 +12,7 @@ const rules: Readonly<Record<string, string>> = {
   config: 'base signature sources schema zod',
   inbox: 'base schema zod inbox/sqlite inbox/postgres',
   'inbox/views': 'base inbox kysely',
-  'inbox/sqlite': 'base schema inbox inbox/views better-sqlite3 kysely kysely/helpers/sqlite kysely/migration',
+  'inbox/sqlite': 'base schema inbox inbox/views better-sqlite3 kysely kysely/helpers/sqlite',
   'inbox/postgres': 'base schema inbox inbox/views kysely kysely/helpers/postgres p-queue pg',
   receiver: 'base signature sources inbox schema raw-body',
   sources: 'base signature schema zod',
