@@ -1,7 +1,8 @@
-import { createEvent, signedRequest } from 'onchain-inbox/testing'
+import { createEvent } from 'onchain-inbox/testing'
 import { expect, test } from 'vitest'
-import { startTestApp, testSecret } from '../support/app.ts'
+import { startTestApp } from '../support/app.ts'
 import { runCli } from '../support/cli.ts'
+import { deliver } from '../support/signed.ts'
 import { until } from '../support/until.ts'
 
 const failing = (body: string) => `
@@ -26,8 +27,8 @@ const handlers = {
 
 test('events show prints the handler frame of an error, and the replay of an attempt', async () => {
   await using app = await startTestApp({ handlers, settings: { INBOX_ACK_TIMEOUT_MS: '600000' } })
-  const { headers, body } = signedRequest(createEvent('wallet.large_trade', { id: 'evt_1' }), testSecret)
-  for (let n = 0; n < 2; n++) expect((await fetch(app.url, { method: 'POST', headers, body })).status).toBe(200)
+  const body = Buffer.from(JSON.stringify(createEvent('wallet.large_trade', { id: 'evt_1' })))
+  for (let n = 0; n < 2; n++) await deliver(app, body)
   const runs = async () => (await app.inbox.event('evt_1'))?.runs ?? []
   await until(async () => (await runs()).every(({ state }) => state === 'dead'), 'all dead')
   const env = { INBOX_ADMIN_TOKEN: app.adminToken }
