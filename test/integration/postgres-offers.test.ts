@@ -12,10 +12,15 @@ const server = usePostgres()
 
 async function openStage(...routes: readonly HandlerRoute[]) {
   let claims = 0
+  let gate: { readonly reached: () => void; readonly opened: Promise<void> } | undefined
   let isLost = false
   const between = (db: Database): Database => ({
     ...db,
     async query<R>(text: string, values?: readonly unknown[]) {
+      if (text.includes('inbox.claim(')) {
+        gate?.reached()
+        await gate?.opened
+      }
       const rows = await db.query<R>(text, values)
       if (text.includes('inbox.claim(')) claims += 1
       if (isLost && text.includes('inbox.accept(')) {
@@ -30,6 +35,12 @@ async function openStage(...routes: readonly HandlerRoute[]) {
     stage,
     /** Number of claim statements. */
     claims: () => claims,
+    /** Holds claim statements back from now on. Resolves `reached` with the first one. */
+    holdClaims() {
+      const [reached, opened] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+      gate = { reached: reached.resolve, opened: opened.promise }
+      return { reached: reached.promise, open: opened.resolve }
+    },
     /** Loses the response of the next accept. */
     loseNext: () => void (isLost = true),
     /** A claim that has found nothing and waits. */
@@ -99,13 +110,31 @@ describe('an event accepted while a claim waits', () => {
     expect(idsOf(await leases)).toEqual(['a'])
   })
 
-  test('does not overtake a backlog', async () => {
+  test('does not overtake a backlog that was not searched yet', async () => {
+    await using opened = await openStage(ordered, loose)
+    const { stage } = opened
+    await stage.acceptNew(anEvent('old', { key: '1' }))
+    const gate = opened.holdClaims()
+    const other = stage.claim({ handlers: ['loose'], max: 1 })
+    await gate.reached
+    const claim = stage.claim({ max: 1 })
+    await stage.acceptNew(anEvent('new', { key: '2' }))
+    gate.open()
+    expect(idsOf(await claim)).toEqual(['old'])
+    await other
+  })
+
+  test('is leased to one claim while another one searches the backlog', async () => {
     await using opened = await openStage(ordered)
     const { stage } = opened
-    await stage.acceptNew(anEvent('old 1', { key: '1' }), anEvent('old 2', { key: '2' }))
-    expect(idsOf(await stage.claim({ max: 1 }))).toEqual(['old 1'])
-    const [leases] = await Promise.all([stage.claim({ max: 1 }), stage.acceptNew(anEvent('new', { key: '3' }))])
-    expect(idsOf(leases)).toEqual(['old 2'])
+    await stage.acceptNew(anEvent('old', { key: '1' }))
+    const gate = opened.holdClaims()
+    const claims = [stage.claim({ max: 1 }), stage.claim({ max: 1 })]
+    await gate.reached
+    await stage.acceptNew(anEvent('new', { key: '2' }))
+    expect(idsOf((await claims[1]) ?? [])).toEqual(['new'])
+    gate.open()
+    expect(idsOf((await claims[0]) ?? [])).toEqual(['old'])
   })
 
   test('is released without a charge and leased again if the response is lost', async () => {

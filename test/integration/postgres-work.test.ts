@@ -166,6 +166,40 @@ describe('a claim', () => {
 })
 
 describe('settle', () => {
+  test('collects concurrent calls into few statements', async () => {
+    const { between, statements } = losing(/never/)
+    await using stage = await open(between)
+    await stage.acceptNew(...Array.from({ length: 50 }, (_, n) => anEvent(`e${n}`)))
+    const leases = await stage.claim({ max: 50 })
+    const results = await Promise.all(leases.map((lease) => stage.work.settle([done(lease)])))
+    expect(results).toEqual(leases.map(() => ['applied']))
+    expect(statements.filter((text) => text.includes('inbox.settle('))).toHaveLength(2)
+  })
+
+  test.each(['reap', 'close'] as const)('counts before %s, also if it waits behind another one', async (end) => {
+    const gate = Promise.withResolvers<void>()
+    let isOver = false
+    await using stage = await open((db) => ({
+      ...db,
+      async query(text, values) {
+        isOver ||= text.includes('inbox.reap(')
+        if (text.includes('inbox.settle(')) await gate.promise
+        return db.query(text, values)
+      },
+    }))
+    await stage.acceptNew(anEvent('a'), anEvent('b'))
+    const [a, b] = (await stage.claim()) as [Lease, Lease]
+    const settling = [a, b].map((lease) => stage.work.settle([done(lease)]))
+    const ending = end === 'reap' ? stage.work.reap('worker') : stage.work.close()
+    void ending.then(() => (isOver = true))
+    await stage.runs()
+    expect(isOver).toBe(false)
+    gate.resolve()
+    await ending
+    expect((await stage.runs()).map(({ state }) => state)).toEqual([runState.done, runState.done])
+    expect(await Promise.all(settling)).toEqual([['applied'], ['applied']])
+  })
+
   test('applies the first of two outcomes for a lease, also if it is in conflict', async () => {
     await using stage = await open()
     await stage.acceptNew(anEvent('a'), anEvent('b'))

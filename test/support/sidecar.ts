@@ -2,12 +2,12 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { HandlerListJson } from '../../src/admin/handlers.ts'
 import { testSecret } from './app.ts'
 import { compileCache } from './compile-cache.ts'
 import { ProcessOutput, type LogLine } from './process-output.ts'
-import { until } from './until.ts'
 
 export const testToken = 'admin-token-of-the-process-tests'
 
@@ -191,9 +191,17 @@ export class Sidecar implements AsyncDisposable {
     })
   }
 
-  /** Resolves when there are no open runs. */
-  async drained(deadlineMs = 120_000): Promise<void> {
-    await until(async () => (await this.#openRuns()) === 0, 'no run is open', deadlineMs)
+  /** Resolves when there are no open runs. Throws if their number has not fallen for `stalledMs`. */
+  async drained(stalledMs = 60_000): Promise<void> {
+    let before = Infinity
+    let deadline = 0
+    for (let open = await this.#openRuns(); open > 0; open = await this.#openRuns()) {
+      const now = performance.now()
+      if (open < before) deadline = now + stalledMs
+      if (now > deadline) throw new Error(`${open} runs are open, and not fewer after ${stalledMs} ms`)
+      before = open
+      await delay(10)
+    }
   }
 
   async #openRuns(): Promise<number> {

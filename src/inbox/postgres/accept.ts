@@ -7,6 +7,7 @@ import type { Definitions, KnownDefinitions } from './definitions.ts'
 import type { Gaps } from './gaps.ts'
 import { createRouteKeys } from '../route-key.ts'
 import { bigintArray, byteArray, integerArray, textArray, numbersIn } from './database.ts'
+import { createTransactionQueue } from './transaction-queue.ts'
 import { maxHeaderSets } from '../limits.ts'
 
 export interface AcceptOptions {
@@ -17,12 +18,6 @@ export interface AcceptOptions {
   readonly work: Pick<Work, 'offer' | 'wake'>
 }
 
-interface Call {
-  readonly batch: readonly IncomingDelivery[]
-  readonly resolve: (results: readonly AcceptResult[]) => void
-  readonly reject: (error: unknown) => void
-}
-
 const resultOfCode: Readonly<Record<string, AcceptResult>> = {
   a: 'accepted',
   d: 'duplicate',
@@ -30,23 +25,16 @@ const resultOfCode: Readonly<Record<string, AcceptResult>> = {
   q: 'quarantined',
 }
 
-/** Limits of a group commit. One call may exceed them, because a call is committed as a whole. */
-const maxDeliveries = 1_000
-const maxBytes = 8 * 1024 * 1024
 /** Larger batches are not leased directly to waiting claims. */
 const maxOfferBytes = 4 * 1024 * 1024
 
 const noOffer: Work['offer'] = () => null
 const bytesOf = (batch: readonly IncomingDelivery[]) => batch.reduce((sum, { raw }) => sum + raw.length, 0)
 
-/**
- * Group commit: calls that arrive during a statement go into the next one. This keeps their order. Parallel statements would not be
- * faster, because they wait for each other at the counter.
- */
+/** Deliveries are committed in turn: parallel statements would not be faster, because they wait for each other at the counter. */
 export function createAccept({ db, clock, definitions, gaps, work }: AcceptOptions) {
   const headerSets = createHeaderSets()
-  const waiting: Call[] = []
-  let committing: Promise<void> | undefined
+  const deliveries = createTransactionQueue({ commit, bytesOf: ({ raw }) => raw.length })
 
   async function store(
     rows: Rows,
@@ -92,52 +80,16 @@ export function createAccept({ db, clock, definitions, gaps, work }: AcceptOptio
     return results
   }
 
-  async function commitCalls(calls: readonly Call[]): Promise<void> {
-    try {
-      const results = await commit(calls.flatMap(({ batch }) => batch))
-      let from = 0
-      for (const { batch, resolve } of calls) resolve(results.slice(from, (from += batch.length)))
-    } catch (error) {
-      // An error that isn't from the database belongs to one call, so each call is committed separately.
-      if (calls.length > 1 && !(error instanceof InboxError)) for (const call of calls) await commitCalls([call])
-      else for (const { reject } of calls) reject(error)
-    }
-  }
-
-  /** Takes the calls of the next statement, in order. */
-  function take(): Call[] {
-    let [count, deliveries, bytes] = [0, 0, 0]
-    for (const { batch } of waiting) {
-      deliveries += batch.length
-      bytes += bytesOf(batch)
-      if (count > 0 && (deliveries > maxDeliveries || bytes > maxBytes)) break
-      count++
-    }
-    return waiting.splice(0, count)
-  }
-
-  async function commitAll(): Promise<void> {
-    while (waiting.length > 0) await commitCalls(take())
-    committing = undefined
-  }
-
   return {
     /** See `AcceptPort`. Throws `store_full`, `store_unavailable` or `shutting_down`. */
-    accept(batch: readonly IncomingDelivery[]): Promise<readonly AcceptResult[]> {
-      if (batch.length === 0) return Promise.resolve([])
-      return new Promise((resolve, reject) => {
-        waiting.push({ batch, resolve, reject })
-        committing ??= commitAll()
-      })
-    },
+    accept: deliveries.add,
     /** Accepts one event within a transaction. Doesn't count it as late: call `gaps.arrived` after the commit. */
     async acceptIn(trx: Rows, event: NewEvent): Promise<AcceptResult> {
       const [result] = await store(trx, [event], noOffer)
       if (result === undefined) throw new InboxError('internal', `no result for the event ${JSON.stringify(event.id)}`)
       return result
     },
-    /** Resolves when no call is in progress. */
-    ended: async () => committing,
+    flushed: deliveries.flushed,
   }
 }
 

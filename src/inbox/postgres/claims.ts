@@ -1,12 +1,13 @@
 import type { Clock, Timer } from '../../base/clock.ts'
 import { messageOf } from '../../base/errors.ts'
-import type { ClaimRequest, DispatchStore, Lease } from '../port.ts'
+import type { ClaimRequest, DispatchStore, Lease, SettleResult } from '../port.ts'
 import type { OnWarning } from '../types.ts'
 import { bigintArray, type Rows } from './database.ts'
 import { reapOwner, takeLeases, type SentClaim, type TakeResult } from './leases.ts'
 import { isRunning } from './locks.ts'
 import { createLostClaims } from './lost-claims.ts'
-import { readState, settle } from './settle.ts'
+import { bytesOfVerdict, readState, settle, type Verdict } from './settle.ts'
+import { createTransactionQueue } from './transaction-queue.ts'
 
 /*
  * The claims of a replica, from the dispatcher's call to its leases:
@@ -17,8 +18,10 @@ import { readState, settle } from './settle.ts'
  * A sent claim that gets no runs waits again, until a run may have become claimable, but at most `pollMs`. If the response was lost, the
  * claim waits again too. It may have taken runs that nobody received: `lost-claims.ts` releases them.
  *
- * Invariants: one claim statement is in flight at a time. Each time a claim is sent, it gets a new id. Accept gets a claim only while its
- * handlers have no backlog, so that new runs don't overtake old ones.
+ * Invariants: one claim statement is in flight at a time. Each time a claim is sent, it gets a new id.
+ *
+ * While a kind has a backlog and events arrive, the oldest claim searches the backlog, and accept gets the others. So new runs may start
+ * before waiting runs of other keys, but don't block them.
  */
 
 export interface WorkOptions {
@@ -37,7 +40,7 @@ export interface Work extends Omit<DispatchStore, 'register'> {
   wake(): void
   /** Reserves waiting claims of these handlers for accept; null if there are none. Call `end` or `lose` on the result. */
   offer(handlers: readonly string[]): Offer | null
-  /** Resolves waiting claims empty. Leases stay. Idempotent. */
+  /** Resolves waiting claims empty, and waits for settles. Leases stay. Idempotent. */
   close(): Promise<void>
 }
 
@@ -68,6 +71,10 @@ interface ClaimKind {
   nextSearchAt: number
   /** True if the latest search left no claimable run. */
   isDrained: boolean
+  /** True if a claim of this kind is in the claim statement that is in flight. */
+  isSearched: boolean
+  /** True if accept asked for claims of this kind since the last search. */
+  isWanted: boolean
 }
 
 /** Maximum wait before the next search for claimable runs, in case a notification was missed. */
@@ -81,6 +88,7 @@ const maxLostClaims = 100
 
 export function createWork({ db, clock, replicaId, onWarning }: WorkOptions): Work {
   const lost = createLostClaims(db, clock)
+  const verdicts = createTransactionQueue({ commit: settleVerdicts, bytesOf: bytesOfVerdict, patienceMs: 1_000 })
   const kinds = new Map<string, ClaimKind>()
   /** Owners whose claims get no more runs. */
   const retired = new Set<string>()
@@ -153,24 +161,43 @@ export function createWork({ db, clock, replicaId, onWarning }: WorkOptions): Wo
     else if (!isClosed) timer = clock.after(retryMs, wake)
   }
 
-  /** Releases the runs of lost claims, then sends all claims that are due. */
+  /** Releases the runs of lost claims, then sends claims that are due. */
   async function search(): Promise<void> {
     if (await lost.release()) resetKinds()
-    const due = isClosed ? [] : claims.filter(isDue)
+    const due = takeDue()
     if (due.length === 0) return
     const sentAt = clock.now()
     let results: readonly TakeResult[]
+    for (const { kind } of due) kind.isSearched = true
     try {
       results = await takeLeases(db, due.map(send), sentAt)
     } catch (error) {
       lose(due)
       throw error
+    } finally {
+      for (const { kind } of due) kind.isSearched = false
     }
     for (const [index, claim] of due.entries()) {
       const result = results[index] ?? { leases: [], dueIn: null, hasMore: false }
       noteSearch(claim, result, sentAt)
       receive(claim, result.leases)
     }
+  }
+
+  /** The claims to send: all that are due, or of a kind that accept wants too, the oldest. */
+  function takeDue(): readonly Claim[] {
+    const due = isClosed ? [] : claims.filter(isDue)
+    const taken = due.filter((claim) => !claim.kind.isWanted || isOldest(claim))
+    for (const { kind } of due) kind.isWanted = false
+    return taken
+  }
+
+  /** True for the oldest waiting claim of its kind. */
+  function isOldest({ kind, request }: Claim): boolean {
+    const oldest = claims.find(
+      (claim) => claim.kind === kind && claim.sent === null && !retired.has(claim.request.owner),
+    )
+    return oldest?.request === request
   }
 
   function send(claim: Claim): SentClaim {
@@ -186,6 +213,7 @@ export function createWork({ db, clock, replicaId, onWarning }: WorkOptions): Wo
   function noteSearch({ request, kind }: Claim, { leases, dueIn, hasMore }: TakeResult, sentAt: number): void {
     isChanged ||= hasMore
     kind.isDrained = !isChanged && leases.length < request.max
+    if (!kind.isDrained) kind.nextSearchAt = -Infinity
     if (!kind.isDrained || leases.length > 0) return
     const isLocked = dueIn !== null && dueIn <= 0
     // `dueIn` counts from a later time than `sentAt`, so the next search may be early, but never late.
@@ -217,10 +245,12 @@ export function createWork({ db, clock, replicaId, onWarning }: WorkOptions): Wo
 
   function offer(handlers: readonly string[]): Offer | null {
     if (isClosed || lost.count >= maxLostClaims) return null
-    const offered = claims.filter(({ request, kind, sent }) => {
-      const [handler = '', ...others] = request.handlers
-      const takesNewRuns = !request.suspects && others.length === 0 && handlers.includes(handler)
-      return takesNewRuns && kind.isDrained && sent === null && !retired.has(request.owner)
+    const wanted = new Set(handlers.map((handler) => kindOf({ handlers: [handler], suspects: false })))
+    for (const kind of wanted) kind.isWanted = true
+    const offered = claims.filter((claim) => {
+      const { request, kind, sent } = claim
+      const isForSearch = !kind.isDrained && !kind.isSearched && isOldest(claim)
+      return wanted.has(kind) && sent === null && !isForSearch && !retired.has(request.owner)
     })
     if (offered.length === 0) return null
     const sent = offered.map(send)
@@ -261,14 +291,18 @@ export function createWork({ db, clock, replicaId, onWarning }: WorkOptions): Wo
 
   async function release(leases: readonly Pick<Lease, 'runId' | 'token'>[]): Promise<void> {
     if (leases.length === 0) return
-    const releases = leases.map(({ runId, token }) => ({ runId, token, kind: 'release' }) as const)
-    await settle(db, releases, clock.now())
-    wake()
+    await verdicts.add(leases.map(({ runId, token }) => ({ runId, token, kind: 'release' })))
   }
 
-  function kindOf({ handlers, suspects }: ClaimRequest): ClaimKind {
+  async function settleVerdicts(batch: readonly Verdict[]): Promise<readonly SettleResult[]> {
+    const { results, areReady } = await settle(db, batch, clock.now())
+    if (areReady) wake()
+    return results
+  }
+
+  function kindOf({ handlers, suspects }: Pick<ClaimRequest, 'handlers' | 'suspects'>): ClaimKind {
     const name = `${suspects} ${handlers.join(' ')}`
-    const kind = kinds.get(name) ?? { nextSearchAt: -Infinity, isDrained: false }
+    const kind = kinds.get(name) ?? { nextSearchAt: -Infinity, isDrained: false, isSearched: false, isWanted: false }
     kinds.set(name, kind)
     return kind
   }
@@ -285,11 +319,7 @@ export function createWork({ db, clock, replicaId, onWarning }: WorkOptions): Wo
         schedule()
       })
     },
-    async settle(outcomes) {
-      const { results, areReady } = await settle(db, outcomes, clock.now())
-      if (areReady) wake()
-      return results
-    },
+    settle: verdicts.add,
     async retire(owner, running) {
       await retireOwner(owner)
       if (running === undefined) return
@@ -303,6 +333,8 @@ export function createWork({ db, clock, replicaId, onWarning }: WorkOptions): Wo
     async reap(owner) {
       reaped.add(owner)
       await retireOwner(owner)
+      // Runs whose outcomes have arrived have not crashed.
+      await verdicts.flushed()
       await lost.release()
       const runs = await reapOwner(db, storedOwner(owner))
       wake()
@@ -312,6 +344,7 @@ export function createWork({ db, clock, replicaId, onWarning }: WorkOptions): Wo
       isClosed = true
       timer?.cancel()
       await endClaims(null)
+      await verdicts.flushed()
       await lost.release().catch(() => {})
     },
   }

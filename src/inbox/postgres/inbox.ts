@@ -99,7 +99,7 @@ export async function createPostgresInbox(options: PostgresInboxOptions): Promis
     jobs.stop()
     await work.close()
     await gaps.end().catch(() => {})
-    await accept.ended()
+    await accept.flushed()
     await cluster.leave().catch(() => {})
     await db.close()
   }

@@ -65,6 +65,15 @@ function valuesOf(verdicts: readonly Verdict[], now: number): unknown[] {
   ]
 }
 
+/** Bytes that a verdict adds to the statement, about. */
+export function bytesOfVerdict(verdict: Verdict): number {
+  if (verdict.kind === 'retry' || verdict.kind === 'dead') return 2_000
+  const { reads = [], writes = [], items = [] } = effectsOf(verdict) ?? {}
+  const entries = reads.reduce((sum, { found }) => sum + found.length, writes.length + items.length)
+  const values = [...writes.map(({ value }) => value ?? ''), ...items.map(({ payload }) => payload)]
+  return values.reduce((sum, value) => sum + value.length, entries * 200)
+}
+
 function effectsOf(verdict: Verdict): Effects | undefined {
   return verdict.kind === 'done' ? verdict.effects : undefined
 }

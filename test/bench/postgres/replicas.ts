@@ -1,4 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
+import { Client } from 'pg'
 import { ask } from '../../support/postgres.ts'
 import { benchSecret, runLoad, startProduct } from '../server-process.ts'
 import type { BenchPostgres } from './server.ts'
@@ -11,6 +12,8 @@ export interface BurstOptions {
   readonly handlersDir: string
   /** End of the measurement: events stored, runs ended too, or runs of stored events ended. */
   readonly until: 'stored' | 'handled' | 'backlog'
+  /** True: a transaction stays open, so that VACUUM removes no row version. Default: false. */
+  readonly hasOldSnapshot?: boolean
 }
 
 const warmUpEvents = 10_000
@@ -18,9 +21,11 @@ let bursts = 0
 
 /** Sends one burst of events to replicas with their own database, after a shorter warm-up. */
 export async function measureBurst(postgres: BenchPostgres, options: BurstOptions) {
-  const { replicas, handlersDir, events, connections, keys, until } = options
+  const { replicas, handlersDir, events, connections, keys, until, hasOldSnapshot = false } = options
   const databaseUrl = await postgres.createBenchDatabase()
   const products = await Promise.all(Array.from({ length: replicas }, () => startProduct({ databaseUrl, handlersDir })))
+
+  const reader = new Client({ connectionString: databaseUrl })
 
   async function send(count: number) {
     const { seconds, p50Ms, p99Ms, refused } = await runLoad({
@@ -63,6 +68,10 @@ export async function measureBurst(postgres: BenchPostgres, options: BurstOption
   }
 
   try {
+    if (hasOldSnapshot) {
+      await reader.connect()
+      await reader.query('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT FROM inbox.event LIMIT 1')
+    }
     await send(warmUpEvents)
     await untilHandled()
     await ask(databaseUrl, 'VACUUM ANALYZE')
@@ -90,6 +99,7 @@ export async function measureBurst(postgres: BenchPostgres, options: BurstOption
       deadRows: (after.deadRows - before.deadRows) / events,
     }
   } finally {
+    await reader.end()
     for (const product of products) await product.stop()
   }
 }

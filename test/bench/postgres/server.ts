@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { startPostgres } from '../../support/postgres.ts'
+import { ask, startPostgres } from '../../support/postgres.ts'
 
 export type BenchPostgres = Awaited<ReturnType<typeof startBenchPostgres>>
 
@@ -19,6 +19,11 @@ export async function startBenchPostgres() {
     ...server,
     /** Creates an empty database and returns its URL. */
     createBenchDatabase: () => server.createDatabase(`bench_${++databases}`),
+    /** Drops all databases, so that no vacuum of them runs into the next measurement. */
+    async dropBenchDatabases() {
+      const url = await server.createDatabase(`bench_${++databases}`)
+      for (let n = 1; n < databases; n++) await ask(url, `DROP DATABASE IF EXISTS bench_${n} WITH (FORCE)`)
+    },
     /** Processor seconds of all its processes so far. */
     cpuSeconds: () => cpuSecondsOf(server.pid()),
   }
