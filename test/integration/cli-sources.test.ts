@@ -53,8 +53,7 @@ describe('trigger --source', () => {
     expect(sent).toMatchObject({ code: 0, errors: '' })
     expect(sent.out).toMatch(/^(?:alchemy  \d+ bytes  200  \{"status":"accepted","id":"alchemy\/whevt_.*\n){2}$/)
     const { data } = await app.inbox.events({ source: 'alchemy', limit: 9 })
-    expect(data.length).toBeGreaterThanOrEqual(2)
-    expect(new Set(data.map(({ type }) => type))).toEqual(new Set(['ADDRESS_ACTIVITY']))
+    expect(data.slice(0, 2).map(({ type }) => type)).toEqual(['ADDRESS_ACTIVITY', 'ADDRESS_ACTIVITY'])
   })
 
   test('sends given bytes unchanged, and exits with 1 if they are rejected', async () => {
