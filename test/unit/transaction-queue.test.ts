@@ -33,7 +33,7 @@ test('an error that is not from the database fails only its call', async () => {
   expect(transactions).toEqual(['a', 'b!c', 'b', '!', 'c'])
 })
 
-test('a slow transaction holds up no others', async () => {
+test('a slow transaction delays no others', async () => {
   const slow = Promise.withResolvers<void>()
   const queue = createTransactionQueue<string, string>({
     async commit(items) {

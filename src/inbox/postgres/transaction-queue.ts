@@ -12,7 +12,7 @@ export interface TransactionQueueOptions<T, R> {
   readonly commit: (items: readonly T[]) => Promise<readonly R[]>
   /** Bytes that an item adds to the statement, about. */
   readonly bytesOf: (item: T) => number
-  /** If a transaction takes longer, the next one starts beside it, so that a slow call holds up no others. Default: it never does. */
+  /** If a transaction takes longer, the next one starts in parallel, so that a slow call delays no others. Default: never in parallel. */
   readonly patienceMs?: number
 }
 
@@ -75,9 +75,9 @@ export function createTransactionQueue<T, R>({ commit, bytesOf, patienceMs }: Tr
 
   async function withPatience(committed: Promise<void>): Promise<void> {
     if (patienceMs === undefined) return committed
-    const lost = Promise.withResolvers<void>()
-    const timer = setTimeout(lost.resolve, patienceMs)
-    await Promise.race([committed, lost.promise])
+    const late = Promise.withResolvers<void>()
+    const timer = setTimeout(late.resolve, patienceMs)
+    await Promise.race([committed, late.promise])
     clearTimeout(timer)
   }
 
