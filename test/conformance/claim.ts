@@ -102,14 +102,11 @@ export function describeClaim(harness: ConformanceHarness): void {
       expect(idsOf(await stage.claim()).toSorted()).toEqual(['future', 'past'])
     })
 
-    test('serves waiting claims in the order of their calls', async ({ stage }) => {
+    test('gives each of several waiting claims a run', async ({ stage }) => {
       const claims = ['x', 'y', 'z'].map((owner) => stage.claim({ owner, max: 1 }))
       expect(await stage.isWaiting(Promise.race(claims))).toBe(true)
-      await stage.accept(anEvent('a'))
-      expect(idsOf(await claims[0]!)).toEqual(['a'])
-      await stage.accept(anEvent('b'), anEvent('c'))
-      expect(idsOf(await claims[1]!)).toEqual(['b'])
-      expect(idsOf(await claims[2]!)).toEqual(['c'])
+      await stage.accept(anEvent('a'), anEvent('b'), anEvent('c'))
+      expect((await Promise.all(claims)).map(idsOf).toSorted()).toEqual([['a'], ['b'], ['c']])
     })
 
     test('returns each run to one of many concurrent claims', async () => {
