@@ -64,11 +64,9 @@ export async function startPostgresInboxes(serverUrl?: string) {
   const gates = new WeakMap<Inbox, Gate>()
   /** Databases of closed inboxes. */
   const idle: Opened[] = []
-  const dead: Inbox[] = []
-  // Inboxes that crashed are closed last.
-  stack.defer(async () => {
-    for (const inbox of dead) await inbox.close()
-  })
+  /** Inboxes that crashed, and what their closing gives. */
+  const dead = new Map<Inbox, Promise<void>>()
+  stack.defer(async () => void (await Promise.all(dead.values())))
 
   async function withUser(database: string): Promise<Opened> {
     const user = `${prefix}_u${users.length}`
@@ -87,7 +85,7 @@ export async function startPostgresInboxes(serverUrl?: string) {
       ...inbox,
       close: () =>
         (closing ??= inbox.close().then(() => {
-          if (!dead.includes(watched)) idle.push(mine)
+          if (!dead.has(watched)) idle.push(mine)
         })),
     }
     opened.set(watched, mine)
@@ -121,8 +119,9 @@ export async function startPostgresInboxes(serverUrl?: string) {
     async crash(live: Inbox, options: Options) {
       const mine = opened.get(live)
       if (mine === undefined) throw new Error('expected an inbox that was opened here')
-      dead.push(live)
       await disconnect(mine.user)
+      // Else it tries to connect until the end. It can't write anything any more.
+      dead.set(live, live.close())
       await gates.get(live)?.open()
       await withClient(urlOf(mine.database), async (client) => {
         await client.query(`SET inbox.now = ${options.clock.now()}`)
