@@ -73,10 +73,8 @@ export interface TestBody {
   readonly status: number
 }
 
-/** A sender as data. */
+/** A sender as data. In the files of providers, a link above a fact leads to its documentation. */
 export interface Provider {
-  /** Name in prose. */
-  readonly title: string
   readonly verify: readonly Verification[]
   /** Null without fetched keys. */
   readonly keyEndpoint: KeyEndpoint | null
@@ -98,31 +96,16 @@ export interface Provider {
   /** The sender treats a later response as failed. Null: undocumented, or chosen by the user. */
   readonly ackLimitMs: number | null
   readonly retries: Retries
-  /** Link to the proof that each attempt gets a new signature: only then are old timestamps rejected. */
-  readonly resigns: string | null
-  /** Documentation per fact. */
-  readonly docs: { readonly signature: string } & Readonly<Partial<Record<'payload' | 'retries' | 'test', string>>>
+  /** True if documented: each attempt gets a new signature. Only then are old timestamps rejected. */
+  readonly resigns: boolean
 }
 
 export const undocumented: Retries = { delaysMs: null, maxAttempts: null, windowMs: null, final4xx: null }
 
-type Defaulted =
-  | 'keyEndpoint'
-  | 'id'
-  | 'type'
-  | 'createdAt'
-  | 'key'
-  | 'volatile'
-  | 'probes'
-  | 'tests'
-  | 'inflates'
-  | 'ackLimitMs'
-  | 'resigns'
-
 /** Fills in what a sender doesn't have or document. */
 export function defineProvider(
-  provider: Omit<Provider, Defaulted | 'retries'> &
-    Partial<Pick<Provider, Defaulted>> & { readonly retries?: Partial<Retries> },
+  provider: Pick<Provider, 'verify'> &
+    Partial<Omit<Provider, 'verify' | 'retries'>> & { readonly retries?: Partial<Retries> },
 ): Provider {
   return {
     keyEndpoint: null,
@@ -135,7 +118,7 @@ export function defineProvider(
     tests: [],
     inflates: false,
     ackLimitMs: null,
-    resigns: null,
+    resigns: false,
     ...provider,
     retries: { ...undocumented, ...provider.retries },
   }

@@ -14,7 +14,7 @@ export type SecretOrigin = string | { readonly env: string } | { readonly file: 
 export const onlyLabel = 'secret-1'
 
 /** A source of the settings, checked and complete. Holds secrets only where the settings have them as text. */
-export interface SourceSettings extends Omit<Provider, 'verify' | 'keyEndpoint' | 'docs' | 'resigns'> {
+export interface SourceSettings extends Omit<Provider, 'verify' | 'keyEndpoint' | 'resigns'> {
   readonly name: string
   readonly path: string
   /** Null: the settings describe the sender themselves. */
@@ -195,7 +195,7 @@ function describeIssue(issue: z.core.$ZodIssue): string[] {
 }
 
 function resolveEntry(name: string, settings: Entry, problems: string[]): SourceSettings | undefined {
-  const provider = providerOf(name, settings, problems)
+  const provider = providerOf(settings, problems)
   if (provider === undefined) return undefined
   const verify = parseVerifications(provider.verify, problems)
   problems.push(...verifyProblems(settings, verify))
@@ -216,15 +216,15 @@ function resolveEntry(name: string, settings: Entry, problems: string[]): Source
     type,
     createdAt,
     key,
-    rejectsOld: provider.resigns !== null || settings.verify?.timestamp?.toleranceSeconds !== undefined,
+    rejectsOld: provider.resigns || settings.verify?.timestamp?.toleranceSeconds !== undefined,
     secretOrigins: secretsOf(provider, settings, problems),
     keyEndpoint: keysOf(provider, settings, problems),
   }
 }
 
-function providerOf(name: string, { provider, verify }: Entry, problems: string[]): Provider | undefined {
+function providerOf({ provider, verify }: Entry, problems: string[]): Provider | undefined {
   if (provider !== undefined && verify !== undefined) problems.push('.verify must not be set with a provider')
-  else if (verify !== undefined) return describedBy(verify, name)
+  else if (verify !== undefined) return describedBy(verify)
   else if (provider === undefined) problems.push(' must have a provider or verify')
   else if (isProviderName(provider)) return providers[provider]
   else {
@@ -235,7 +235,7 @@ function providerOf(name: string, { provider, verify }: Entry, problems: string[
 }
 
 /** A sender that the settings themselves describe. */
-function describedBy({ signed, timestamp, prefix, ...rest }: z.infer<typeof verification>, title: string): Provider {
+function describedBy({ signed, timestamp, prefix, ...rest }: z.infer<typeof verification>): Provider {
   const verify: Verification = {
     ...rest,
     ...(prefix !== undefined && { prefix }),
@@ -248,7 +248,7 @@ function describedBy({ signed, timestamp, prefix, ...rest }: z.infer<typeof veri
       },
     }),
   }
-  return defineProvider({ title, verify: [verify], docs: { signature: '' } })
+  return defineProvider({ verify: [verify] })
 }
 
 function parseVerifications(verify: readonly Verification[], problems: string[]): readonly ParsedVerification[] {

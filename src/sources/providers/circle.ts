@@ -1,7 +1,7 @@
 import { defineProvider, hours, seconds } from '../provider.ts'
 
 export const circle = defineProvider({
-  title: 'Circle',
+  // https://developers.circle.com/api-reference/verify-webhook-signatures
   verify: [
     {
       scheme: 'ecdsa-sha256',
@@ -16,21 +16,18 @@ export const circle = defineProvider({
     format: 'circle',
     needsApiKey: true,
   },
+  // https://developers.circle.com/api-reference/webhooks
   id: 'body.notificationId',
   type: 'body.notificationType',
   createdAt: 'body.timestamp',
   key: ['body.notification.id'],
   probes: ['HEAD'],
+  // https://developers.circle.com/wallets/webhook-notifications
   tests: [{ when: { 'body.notificationType': 'webhooks.test' }, status: 200 }],
+  // https://developers.circle.com/cpn/concepts/webhooks/webhook-retries
   retries: {
     delaysMs: [...seconds(1, 10, 30, 60, 900), ...hours(1, 3, 5, 6, 10, 11)],
     windowMs: 36 * 3_600_000 + 1_001_000,
     final4xx: [],
-  },
-  docs: {
-    signature: 'https://developers.circle.com/api-reference/verify-webhook-signatures',
-    payload: 'https://developers.circle.com/api-reference/webhooks',
-    retries: 'https://developers.circle.com/cpn/concepts/webhooks/webhook-retries',
-    test: 'https://developers.circle.com/wallets/webhook-notifications',
   },
 })

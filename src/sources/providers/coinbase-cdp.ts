@@ -1,7 +1,7 @@
 import { defineProvider, uuidPattern } from '../provider.ts'
 
 export const coinbaseCdp = defineProvider({
-  title: 'Coinbase Developer Platform',
+  // https://docs.cdp.coinbase.com/webhooks/verify-signatures
   verify: [
     {
       scheme: 'hmac-sha256',
@@ -15,6 +15,7 @@ export const coinbaseCdp = defineProvider({
       formats: { 'x-event-id': uuidPattern },
     },
   ],
+  // https://docs.cdp.coinbase.com/api-reference/v2/webhooks/webhook-wallet-activity-detected
   id: 'header.x-event-id',
   // Onchain activity has its type only in the header.
   type: ['body.eventType', 'header.x-event-type'],
@@ -23,11 +24,7 @@ export const coinbaseCdp = defineProvider({
     ['body.data.network', 'body.network'],
     ['body.data.transactionHash', 'body.transactionHash', 'body.transaction_hash', 'body.data.transferId'],
   ],
+  // https://docs.cdp.coinbase.com/get-started/webhooks
+  // Exponential backoff. Hook0, on which it is built, signs each attempt anew; Coinbase doesn't say so.
   retries: { maxAttempts: 61 },
-  docs: {
-    signature: 'https://docs.cdp.coinbase.com/webhooks/verify-signatures',
-    payload: 'https://docs.cdp.coinbase.com/api-reference/v2/webhooks/webhook-wallet-activity-detected',
-    // Exponential backoff. Hook0, on which it is built, signs each attempt anew; Coinbase doesn't say so.
-    retries: 'https://docs.cdp.coinbase.com/get-started/webhooks',
-  },
 })

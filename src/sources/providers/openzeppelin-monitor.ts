@@ -1,7 +1,7 @@
 import { defineProvider } from '../provider.ts'
 
 export const openzeppelinMonitor = defineProvider({
-  title: 'OpenZeppelin Monitor',
+  // https://github.com/OpenZeppelin/openzeppelin-monitor/blob/main/src/services/notification/webhook.rs
   verify: [
     {
       scheme: 'hmac-sha256',
@@ -11,13 +11,10 @@ export const openzeppelinMonitor = defineProvider({
       timestamp: { from: { header: 'x-timestamp' }, unit: 'ms', toleranceSeconds: 300 },
     },
   ],
+  // https://docs.openzeppelin.com/monitor
   type: 'body.title',
   createdAt: 'header.x-timestamp',
+  // https://github.com/OpenZeppelin/openzeppelin-monitor/blob/main/src/utils/http.rs
   // Default of `retry_policy`; with full jitter these are maxima. 4xx: default of the reqwest-retry crate.
   retries: { delaysMs: [250, 500, 1_000], windowMs: 1_750, final4xx: { allBut: [408, 429] } },
-  docs: {
-    signature: 'https://github.com/OpenZeppelin/openzeppelin-monitor/blob/main/src/services/notification/webhook.rs',
-    payload: 'https://docs.openzeppelin.com/monitor',
-    retries: 'https://github.com/OpenZeppelin/openzeppelin-monitor/blob/main/src/utils/http.rs',
-  },
 })

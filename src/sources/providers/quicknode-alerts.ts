@@ -3,7 +3,7 @@ import { defineProvider } from '../provider.ts'
 const nonce = '{header.x-qn-nonce}'
 
 export const quicknodeAlerts = defineProvider({
-  title: 'QuickNode QuickAlerts',
+  // https://quicknode.com/docs/quickalerts/quickalerts-destinations/webhooks/webhook-signature
   verify: [
     {
       scheme: 'hmac-sha256',
@@ -14,8 +14,5 @@ export const quicknodeAlerts = defineProvider({
       timestamp: { from: { header: 'x-qn-timestamp' }, unit: 'date', toleranceSeconds: 300 },
     },
   ],
-  docs: {
-    signature: 'https://quicknode.com/docs/quickalerts/quickalerts-destinations/webhooks/webhook-signature',
-    payload: 'https://www.quicknode.com/docs/quickalerts/quickalerts-destinations/webhooks/webhook-payload-types',
-  },
+  // Payloads: https://www.quicknode.com/docs/quickalerts/quickalerts-destinations/webhooks/webhook-payload-types
 })

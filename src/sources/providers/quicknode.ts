@@ -1,7 +1,7 @@
 import { defineProvider } from '../provider.ts'
 
 export const quicknode = defineProvider({
-  title: 'QuickNode Streams',
+  // https://www.quicknode.com/guides/quicknode-products/streams/validating-incoming-streams-webhook-messages
   verify: [
     {
       scheme: 'hmac-sha256',
@@ -12,10 +12,6 @@ export const quicknode = defineProvider({
     },
   ],
   inflates: true,
-  docs: {
-    signature:
-      'https://www.quicknode.com/guides/quicknode-products/streams/validating-incoming-streams-webhook-messages',
-    // The user of a stream chooses timeout, retries and their interval.
-    retries: 'https://www.quicknode.com/docs/streams/rest-api/streams-rest-create-stream',
-  },
+  // https://www.quicknode.com/docs/streams/rest-api/streams-rest-create-stream
+  // The user of a stream chooses timeout, retries and their interval.
 })

@@ -1,7 +1,5 @@
 import { defineProvider, type Verification } from '../provider.ts'
 
-const spec = 'https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md'
-
 /** Symmetric and asymmetric signatures, in the headers `<prefix>-id`, `-timestamp` and `-signature`. */
 const verifications = (prefix: string): readonly Verification[] => {
   const common = {
@@ -17,13 +15,13 @@ const verifications = (prefix: string): readonly Verification[] => {
   ]
 }
 
+// https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md
 export const standardWebhooks = defineProvider({
-  title: 'Standard Webhooks (Svix, Clerk, Resend, …)',
   verify: [...verifications('webhook'), ...verifications('svix')],
   id: ['header.webhook-id', 'header.svix-id'],
   type: 'body.type',
   createdAt: ['body.timestamp', 'body.created_at'],
   key: ['body.data.id'],
-  resigns: `${spec}#webhook-metadata`,
-  docs: { signature: `${spec}#signature-scheme`, payload: `${spec}#payload-structure`, retries: spec },
+  // Section "Webhook metadata" of the specification.
+  resigns: true,
 })

@@ -1,7 +1,7 @@
 import { defineProvider } from '../provider.ts'
 
 export const stripe = defineProvider({
-  title: 'Stripe',
+  // https://docs.stripe.com/webhooks#verify-manually
   verify: [
     {
       scheme: 'hmac-sha256',
@@ -13,17 +13,15 @@ export const stripe = defineProvider({
       timestamp: { from: { item: 't' }, unit: 's', toleranceSeconds: 300 },
     },
   ],
+  // https://docs.stripe.com/api/events/object
   id: 'body.id',
   type: 'body.type',
   createdAt: 'body.created',
   key: ['body.data.object.id'],
   // Counts the endpoints that have not acknowledged the event yet.
   volatile: ['pending_webhooks'],
+  // https://docs.stripe.com/webhooks#retries
   retries: { windowMs: 3 * 24 * 3_600_000, final4xx: [] },
-  resigns: 'https://docs.stripe.com/webhooks#replay-attacks',
-  docs: {
-    signature: 'https://docs.stripe.com/webhooks#verify-manually',
-    payload: 'https://docs.stripe.com/api/events/object',
-    retries: 'https://docs.stripe.com/webhooks#retries',
-  },
+  // https://docs.stripe.com/webhooks#replay-attacks
+  resigns: true,
 })

@@ -1,9 +1,7 @@
 import { defineProvider } from '../provider.ts'
 
-const page = 'https://docs.tenderly.co/monitoring/alerts/destinations/project-scoped'
-
+// https://docs.tenderly.co/monitoring/alerts/destinations/project-scoped
 export const tenderly = defineProvider({
-  title: 'Tenderly',
   verify: [
     {
       scheme: 'hmac-sha256',
@@ -21,5 +19,4 @@ export const tenderly = defineProvider({
   tests: [{ when: { 'body.event_type': 'TEST' }, status: 200 }],
   ackLimitMs: 5_000,
   retries: { maxAttempts: 5 },
-  docs: { signature: page, payload: page, retries: page, test: page },
 })
