@@ -1,4 +1,5 @@
-import { assumptionsOf, eventExamples, eventSchemas, eventTypes, type EventType } from './events.ts'
+import { assumptionsOf, eventExamples, eventSchemas } from './events.ts'
+import { eventTypes, type EventType } from './names.ts'
 import type { JsonObject } from './json-schema.ts'
 import { eventComponents, exampleSignature, signature, toSchemaName } from './openapi/webhooks.ts'
 

@@ -16,6 +16,7 @@ import {
   usd,
   walletAddress,
 } from './fields.ts'
+import { eventTypes, type EventType } from './names.ts'
 import { exampleIds } from './rest/examples.ts'
 
 // Leading fields shared by a group of events, and example values.
@@ -229,12 +230,7 @@ export const eventSchemas = {
     },
     ['A67', 'A68'],
   ),
-} as const
-
-export type EventType = keyof typeof eventSchemas
-
-/** The documented event types, in the order of the spec (R93–R102). */
-export const eventTypes = Object.keys(eventSchemas) as readonly EventType[]
+} as const satisfies Readonly<Record<EventType, z.ZodType>>
 
 /** One whole event of each type. */
 export const eventExamples = Object.fromEntries(

@@ -1,8 +1,5 @@
 import { z } from 'zod'
-
-/** The network identifiers of the service. Fields of events that name a network stay open strings: more may come. */
-export const networkIds = ['ethereum', 'bnb', 'solana', 'polygon', 'base', 'avalanche', 'arbitrum'] as const
-export type NetworkId = (typeof networkIds)[number]
+import { networkIds } from './names.ts'
 
 /** Marks a schema with the numbers of the assumptions it rests on, in addition to those it has (`x-assumption`). */
 export function assumed<S extends z.ZodType>(schema: S, ...assumptions: readonly string[]): S {

@@ -1,19 +1,12 @@
 import { z } from 'zod'
 import { envelopeSchema } from './envelope.ts'
-import { eventSchemas, eventTypes, type EventType } from './events.ts'
-import { networkIds, type Declared, type NetworkId } from './fields.ts'
+import { eventSchemas } from './events.ts'
+import type { Declared } from './fields.ts'
+import { eventTypes, networkIds, type EventType, type NetworkId } from './names.ts'
 
 export { envelopeSchema, eventSchemas, eventTypes, networkIds }
 export type { EventType, NetworkId }
 export type * from './sources/index.ts'
-
-type EventSchema = (typeof eventSchemas)[EventType]
-
-/** Any event of a documented type, discriminated by `type`. */
-export const eventSchema = z.discriminatedUnion(
-  'type',
-  Object.values(eventSchemas) as unknown as readonly [EventSchema, ...EventSchema[]],
-)
 
 type DataOf<T extends EventType> = Declared<z.infer<(typeof eventSchemas)[T]>['data']>
 

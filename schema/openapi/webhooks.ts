@@ -1,4 +1,5 @@
-import { assumptionsOf, eventExamples, eventSchemas, eventTypes, type EventType } from '../events.ts'
+import { assumptionsOf, eventExamples, eventSchemas } from '../events.ts'
+import { eventTypes, type EventType } from '../names.ts'
 import { toComponents, type JsonObject } from '../json-schema.ts'
 import { toPascalCase } from './responses.ts'
 

@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { assumed, networkIds } from '../fields.ts'
+import { assumed } from '../fields.ts'
+import { networkIds } from '../names.ts'
 
 // Fields that several resources share. A resource can change a description with `describe`, which returns a copy with the
 // same assumptions.

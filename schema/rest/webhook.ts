@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { eventTypes } from '../index.ts'
 import { assumed } from '../fields.ts'
+import { eventTypes } from '../names.ts'
 import { exampleIds, exampleTime } from './examples.ts'
 import { aboutOtherMembers, openEnum, resource, text, timestamp } from './fields.ts'
 import { endpointUrl } from './url.ts'

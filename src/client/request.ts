@@ -1,4 +1,4 @@
-import { networkIds } from '../../schema/fields.ts'
+import { networkIds } from '../../schema/names.ts'
 import type { Route } from '../../schema/rest/routes.ts'
 import { InboxError } from '../base/errors.ts'
 import { safeText } from '../base/log.ts'

@@ -1,4 +1,5 @@
-import { eventExamples, type EventType } from '../../schema/events.ts'
+import { eventExamples } from '../../schema/events.ts'
+import type { EventType } from '../../schema/names.ts'
 import { InboxError } from '../base/errors.ts'
 import { safeText } from '../base/log.ts'
 import type { RandomBytes } from './random.ts'

@@ -1,10 +1,10 @@
-import type { Scope } from '../../../schema/rest/routes.ts'
+import { networkIds } from '../../../schema/names.ts'
+import { scopeNames, scopes } from '../../../schema/rest/routes.ts'
 import { Action } from '../ui/action.tsx'
 import { useGet, type ListJson } from '../ui/api.tsx'
 import { textColumn, timeColumn, DataTable, type Column } from '../ui/table.tsx'
 import { filledIn, toList, Form, type Field } from '../ui/form.tsx'
 import { shortAddress } from '../ui/format.ts'
-import { namesOf, networks } from '../ui/names.ts'
 import { Page, Panel } from '../ui/shell.tsx'
 import { Empty, Loaded } from '../ui/states.tsx'
 import { Status } from '../ui/status.tsx'
@@ -42,7 +42,7 @@ export function AccountPage() {
           isRow
           submit="Track wallet"
           fields={[
-            { name: 'network', label: 'Network', choices: networks },
+            { name: 'network', label: 'Network', choices: networkIds },
             { name: 'wallet', label: 'Wallet address' },
           ]}
           run={async ({ api, value }) => {
@@ -65,14 +65,6 @@ export function AccountPage() {
     </Page>
   )
 }
-
-const scopes: Readonly<Record<Scope, string>> = {
-  'read:wallets': 'All wallet endpoints',
-  'write:alerts': 'Create, read and delete alerts',
-  'read:tokens': 'Read and search tokens',
-  'write:webhooks': 'Create, read, change and delete webhooks',
-}
-const scopeNames = namesOf(scopes)
 
 const keyFields: readonly Field[] = [
   { name: 'name', label: 'Name' },

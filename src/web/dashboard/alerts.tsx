@@ -5,7 +5,7 @@ import { textColumn, type Column } from '../ui/table.tsx'
 import { filledIn, toNumber, type Field, type ValueOf } from '../ui/form.tsx'
 import { formatNumber } from '../ui/format.ts'
 import { List } from '../ui/list.tsx'
-import { namesOf, networks } from '../ui/names.ts'
+import { networkIds } from '../../../schema/names.ts'
 import { Page } from '../ui/shell.tsx'
 import { Empty } from '../ui/states.tsx'
 import { Status } from '../ui/status.tsx'
@@ -91,11 +91,11 @@ export function AlertsPage() {
 }
 
 function alertFields(value: ValueOf): readonly Field[] {
-  const types = namesOf(units)
+  const types = Object.keys(units) as readonly AlertType[]
   const type = types.find((name) => name === value('type')) ?? 'price_above'
   return [
     { name: 'type', label: 'Type', choices: types },
-    { name: 'network', label: 'Network', choices: networks },
+    { name: 'network', label: 'Network', choices: networkIds },
     { name: 'address', label: 'Address', description: type.startsWith('whale_') ? 'Token or wallet' : 'Token' },
     { name: 'threshold', label: 'Threshold', description: `In ${units[type]}` },
     { name: 'webhookUrl', label: 'URL', description: 'https, or http on this machine' },

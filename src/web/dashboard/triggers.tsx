@@ -2,7 +2,7 @@ import { Link } from 'wouter'
 import type { StoryName } from '../../emulator/world/port.ts'
 import { toNumber, Form } from '../ui/form.tsx'
 import { formatCount } from '../ui/format.ts'
-import { eventTypes, namesOf } from '../ui/names.ts'
+import { eventTypes } from '../../../schema/names.ts'
 import { Page, Panel } from '../ui/shell.tsx'
 import type { Triggered } from './contract.ts'
 import { choiceField } from './fields.tsx'
@@ -14,7 +14,7 @@ const about: Readonly<Record<StoryName, string>> = {
   crash: 'The price of a token falls step by step.',
   'bag-holder': 'A tracked wallet books a gain, then holds a falling token.',
 }
-const stories = namesOf(about).map((name) => ({ name, about: about[name] }))
+const stories = Object.entries(about).map(([name, text]) => ({ name, about: text }))
 
 /** Makes events arise: at once, or by a story over minutes to hours of world time. */
 export function TriggersPage() {
