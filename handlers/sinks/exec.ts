@@ -62,7 +62,8 @@ function create(
       })
       log.debug({ ...end }, 'command ended')
       if (end.exitCode === 0) return
-      const message = `the command ${command[0]} ${describe(end)}`
+      const how = end.exitCode === null ? `was ended by ${end.signal}` : `ended with exit code ${end.exitCode}`
+      const message = `the command ${command[0]} ${how}`
       if (end.exitCode !== null && terminalExitCodes.includes(end.exitCode)) throw new TerminalError(message)
       throw new Error(message)
     },
@@ -95,10 +96,6 @@ function variablesOf({ event, idempotencyKey, attempt }: SinkItem): Record<strin
   }
 }
 
-function describe({ exitCode, signal }: CommandEnd): string {
-  return exitCode === null ? `was ended by ${signal}` : `ended with exit code ${exitCode}`
-}
-
 /** Looks for an executable file where `spawn` does: at a path, or in the folders of `PATH`. */
 async function isProgram(program: string, cwd: string, folders: string): Promise<boolean> {
   const candidates = program.includes('/')
@@ -117,7 +114,7 @@ async function isExecutable(file: string): Promise<boolean> {
   }
 }
 
-export interface Command {
+interface Command {
   /** Program and arguments, without a shell. */
   readonly command: readonly string[]
   readonly cwd: string
@@ -129,21 +126,12 @@ export interface Command {
   readonly signal: AbortSignal
 }
 
-export interface CommandEnd {
-  /** Null: a signal ended it. */
-  readonly exitCode: number | null
-  readonly signal: string | null
-  /** First 4 KiB. */
-  readonly stdout: string
-  readonly stderr: string
-}
-
 const maxOutputBytes = 4 * 1024
 /** How long to wait for output after the command ended: a child process may keep the pipe open. */
 const lingerMs = 500
 
-/** Runs a command. Throws if it can't be started, or the reason of `signal` after it was killed. */
-export async function runCommand({ command, cwd, env, input, signal }: Command): Promise<CommandEnd> {
+/** Runs a command. If a signal ended it, its `exitCode` is null. Throws if it can't be started, or the reason of `signal` after it was killed. */
+async function runCommand({ command, cwd, env, input, signal }: Command) {
   signal.throwIfAborted()
   const [program = '', ...parameters] = command
   // In its own process group, so that it can be killed with its children.

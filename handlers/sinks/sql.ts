@@ -2,7 +2,7 @@ import { resolve } from 'node:path'
 import type { SinkDefinition } from 'onchain-inbox'
 import { z } from 'zod'
 import { createConnection } from './common/connection.ts'
-import { longRetry, shownOption, wholeNumber, type SinkKind, type SinkSetup, type SinkTools } from './common/kind.ts'
+import { longRetry, shownOption, type SinkKind, type SinkSetup, type SinkTools } from './common/kind.ts'
 import { checkWritable } from './common/append-lines.ts'
 import { openPostgresStore } from './common/sql-postgres.ts'
 import { openSqliteStore } from './common/sql-sqlite.ts'
@@ -21,9 +21,9 @@ const options = z.strictObject({
     })
     .default('onchain_'),
   /** Timeout of a statement, in milliseconds. */
-  statementTimeoutMs: wholeNumber(1, 600_000).default(10_000),
+  statementTimeoutMs: z.int().min(1).max(600_000).default(10_000),
   /** Maximum number of PostgreSQL connections. */
-  connections: wholeNumber(1, 100).default(2),
+  connections: z.int().min(1).max(100).default(2),
 })
 
 type Options = z.output<typeof options>

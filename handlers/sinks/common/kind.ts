@@ -96,15 +96,6 @@ export function oneOrMore(text: z.ZodString, maximum = 100) {
   return z.preprocess((value) => (typeof value === 'string' ? [value] : value), z.array(text).min(1).max(maximum))
 }
 
-/** A whole number, or its text: it may come from an environment variable. */
-export function wholeNumber(minimum: number, maximum: number) {
-  const digits = z
-    .string()
-    .regex(/^\d{1,15}$/)
-    .transform(Number)
-  return z.union([z.number(), digits]).pipe(z.number().int().min(minimum).max(maximum))
-}
-
 /** The value at a path; undefined if there is none. Own members only. */
 export function memberAt(value: unknown, path: readonly string[]): unknown {
   return path.reduce(
