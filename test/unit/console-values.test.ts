@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { filterOf, formatFilter, parseFilter, toQuery } from '../../src/web/console/events/filter.ts'
+import { formatFilter, parseFilter, toQuery } from '../../src/web/console/events/filter.ts'
 import { isFailing, stateOf } from '../../src/web/console/handlers/handler.ts'
 import type { HandlerJson } from '../../src/admin/handlers.ts'
 
@@ -16,7 +16,7 @@ describe('the filter of events', () => {
   })
 
   test('is read back from its text', () => {
-    const filter = filterOf({ status: 'dead', from: '2d', q: 'a b', open: 'evt_1' })
+    const filter = { status: 'dead', from: '2d', q: 'a b', open: 'evt_1' }
     expect(parseFilter(formatFilter(filter))).toEqual({ status: 'dead', from: '2d', q: 'a b' })
   })
 

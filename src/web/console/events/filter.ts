@@ -21,12 +21,6 @@ type FilterName = (typeof filterNames)[number]
 
 const unitMs: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 }
 
-export function filterOf(parameters: Readonly<Record<string, string>>): EventFilter {
-  return Object.fromEntries(
-    filterNames.flatMap((name) => (parameters[name] === undefined ? [] : [[name, parameters[name] ?? '']])),
-  )
-}
-
 /** `type:wallet.large_trade from:1h two words`: names with a value filter, other words are searched in the body. */
 export function parseFilter(text: string): EventFilter {
   const filter: Partial<Record<FilterName, string>> = {}

@@ -10,7 +10,7 @@ import { type Column, ageColumn, countColumn } from '../../ui/table.tsx'
 import { Line } from '../../ui/text.tsx'
 import { Time } from '../../ui/values.tsx'
 import type { ReplayJson } from '../../../admin/replays.ts'
-import { filterOf, formatFilter } from '../events/filter.ts'
+import { formatFilter, type EventFilter } from '../events/filter.ts'
 import { useIsOperator } from '../role.ts'
 import { ReplayForm } from './replay-form.tsx'
 
@@ -66,7 +66,7 @@ export function ReplaysPage() {
 }
 
 function filterText({ ids, ...filter }: ReplayJson['filter']): string {
-  const text = formatFilter(filterOf(filter as Readonly<Record<string, string>>))
+  const text = formatFilter(filter as EventFilter)
   return Array.isArray(ids) ? `${ids.length} by id ${text}` : text
 }
 
