@@ -1,9 +1,8 @@
-import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { fileURLToPath, pathToFileURL } from 'node:url'
+import { pathToFileURL } from 'node:url'
 import { nearest } from '../base/edit-distance.ts'
-import { messageOf } from '../base/errors.ts'
+import { explainImport } from '../base/explain-import.ts'
 import { isSettingName, settingNames, type SettingName } from './settings.ts'
 
 export interface ConfigInputs {
@@ -80,7 +79,9 @@ async function readConfigFile(inputs: ConfigInputs): Promise<FileSettings> {
   try {
     loaded = await import(pathToFileURL(file).href)
   } catch (error) {
-    return failed(`config file ${file} cannot be loaded: ${messageOf(error)}${positionOf(error, file)}`)
+    // The message, and for an error at run time its first frame.
+    const reason = explainImport(error, file).split(/\n\s*/, 2).join(' ')
+    return failed(`config file ${file} cannot be loaded: ${reason}`)
   }
   const settings = loaded.default
   if (typeof settings !== 'object' || settings === null || Array.isArray(settings)) {
@@ -106,38 +107,4 @@ function nearestSetting(name: string): string {
 
 function failed(problem: string): FileSettings {
   return { values: {}, problems: [problem], isComplete: false }
-}
-
-/** Where loading `file` failed, such as ` (line 3, column 5)`, with the path of another file; '' if unknown. */
-function positionOf(error: unknown, file: string): string {
-  const stack = error instanceof Error ? (error.stack ?? '') : ''
-  // The stack of a syntax error in JavaScript has no position; `node --check` prints it.
-  const position =
-    findPosition(stack, file) ?? (error instanceof SyntaxError ? findPosition(checkSyntax(file), file) : null)
-  if (position === null) return ''
-  const { path, line, column } = position
-  return ` (${path === file ? '' : `${path}, `}line ${line}${column === undefined ? '' : `, column ${column}`})`
-}
-
-/** Finds a position in Node's output: `path:line` and sometimes carets below the column, or a stack frame. */
-function findPosition(output: string, file: string) {
-  const [, shown, line] = /^(\S.*):(\d+)\n/.exec(output) ?? []
-  if (shown !== undefined) {
-    const path = shown.startsWith('file:') ? fileURLToPath(shown) : shown
-    const [, indent] = /\n([ \t]*)\^+\n/.exec(output) ?? []
-    return { path, line, ...(indent !== undefined && { column: String(indent.length + 1) }) }
-  }
-  // Stack frames of ES modules have a URL; CommonJS frames have a path.
-  const frame = [pathToFileURL(file).href, file].map((prefix) => output.split(`${prefix}:`)[1]).find(Boolean)
-  const [, row, column] = /^(\d+):(\d+)/.exec(frame ?? '') ?? []
-  return row === undefined ? null : { path: file, line: row, column }
-}
-
-function checkSyntax(file: string): string {
-  try {
-    return spawnSync(process.execPath, ['--check', file], { encoding: 'utf8' }).stderr
-  } catch {
-    // Node's permission model may forbid child processes.
-    return ''
-  }
 }

@@ -1,7 +1,8 @@
 import { readdir } from 'node:fs/promises'
 import { join, parse } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { InboxError, messageOf, codeOf } from '../base/errors.ts'
+import { InboxError, messageOf } from '../base/errors.ts'
+import { explainImport } from '../base/explain-import.ts'
 import { parseDefinition } from './parse-definition.ts'
 import type { ResolvedHandler } from './resolved-handler.ts'
 
@@ -72,32 +73,6 @@ async function importDefault(file: string): Promise<unknown> {
     const module = (await import(pathToFileURL(file).href)) as { readonly default?: unknown }
     return module.default
   } catch (error) {
-    throw new InboxError('handler_invalid', `${file} cannot be loaded: ${explainImport(error)}`, { cause: error })
+    throw new InboxError('handler_invalid', `${file} cannot be loaded: ${explainImport(error, file)}`, { cause: error })
   }
-}
-
-function explainImport(error: unknown): string {
-  const message = messageOf(error)
-  switch (codeOf(error)) {
-    case 'ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX':
-      return `handlers run without a build, so TypeScript that needs one is not supported (enum, namespace, parameter property, import =); rewrite or compile it${lineOf(error)}: ${message}`
-    case 'ERR_INVALID_TYPESCRIPT_SYNTAX':
-      return `invalid TypeScript${lineOf(error)}: ${message}`
-    case 'ERR_MODULE_NOT_FOUND':
-      return `${message} (packages resolve from the handler's folder; relative imports need a file extension)`
-    default:
-      return error instanceof Error && error.stack !== undefined ? withoutNode(error.stack) : message
-  }
-}
-
-/** Line of a TypeScript syntax error: Node starts the stack with file and line. */
-function lineOf(error: unknown): string {
-  const [, line] = (error instanceof Error && /^.*:(\d+)\n/.exec(error.stack ?? '')) || []
-  return line === undefined ? '' : ` (line ${line})`
-}
-
-/** Removes Node's internal frames from a stack. */
-function withoutNode(stack: string): string {
-  const lines = stack.split('\n')
-  return lines.filter((line) => !/^\s+at .*\bnode:/.test(line)).join('\n')
 }

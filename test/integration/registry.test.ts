@@ -147,14 +147,14 @@ describe('an unusable folder', () => {
   it('is refused with path and reason of all files', async () => {
     const twins = { 'twin.mjs': plain, 'other.ts': `export default { name: 'twin', type: '*', run() {} }` }
     const files: Readonly<Record<string, readonly [source: string, problem: RegExp]>> = {
-      'syntax.mjs': ['export default {', /cannot be loaded: SyntaxError: Unexpected end of input/],
-      'types.ts': ['\nconst a: = 1', /cannot be loaded: invalid TypeScript \(line 2\): /],
-      'enum.ts': ['enum A { B }', /cannot be loaded: handlers run without a build, so .* \(enum, namespace/],
+      'syntax.mjs': ['export default {', /cannot be loaded: SyntaxError: Unexpected end of input \(.node --check /],
+      'types.ts': ['\nconst a: = 1', /cannot be loaded: invalid TypeScript \(.*types\.ts:2\): /],
+      'enum.ts': ['enum A { B }', /cannot be loaded: files are loaded without a build, so .* \(enum, namespace/],
       'throws.js': [`throw new Error('no database')`, /cannot be loaded: Error: no database\s+at /],
       'nothing.ts': ['export const x = 1', /is not a usable handler: .* received no default export/],
       'option.js': [`export default { type: '*', run() {}, conc: 1 }`, /.* unknown option `conc`/],
       'timeout.ts': [`export default { type: '*', run() {}, timeoutMs: 0 }`, /.*timeoutMs/],
-      'package.js': [`import 'nowhere'`, /.*'nowhere'.*from the handler's folder/],
+      'package.js': [`import 'nowhere'`, /.*'nowhere'.*from the folder of the file/],
       'extension.ts': [`import './_b'`, /.*relative imports need a file extension/],
       'common.js': ['module.exports = {}', /cannot be loaded: .*module is not defined in ES module scope/],
       'export.js': [`import { x } from 'onchain-inbox'`, /[^]*provide an export named 'x'/],
