@@ -29,8 +29,8 @@ type FileSettings = Pick<RawSettings, 'values' | 'problems' | 'isComplete'>
 const fileNames = ['onchain-inbox.config.ts', 'onchain-inbox.config.js', 'onchain-inbox.config.mjs']
 
 /** A setting and its `_FILE` variant: either one in the environment overrides both in the config file. */
-const pairs = settingNames.flatMap((name) => {
-  const file = `${name}_FILE`
+export const filePairs = settingNames.flatMap((name) => {
+  const file = `${name}_FILE` as const
   return isSettingName(file) ? [[name, file] as const] : []
 })
 
@@ -54,7 +54,7 @@ export async function collectSettings(inputs: ConfigInputs): Promise<RawSettings
   }
 
   const values = { ...file.values }
-  for (const pair of pairs) {
+  for (const pair of filePairs) {
     if (pair.some((name) => name in fromEnv)) for (const name of pair) delete values[name]
   }
   const origins = { ...originsOf(values, 'config'), ...originsOf(fromEnv, 'environment') }

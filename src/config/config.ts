@@ -1,55 +1,18 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { loadCredentials, type SecretsOrigin, type TlsFiles } from './credentials.ts'
+import { loadCredentials } from './credentials.ts'
 import { parseSettings, withFiles } from './parse.ts'
-import { directSettings, settings, type DirectSettings, type SettingValues } from './settings.ts'
+import { directSettings, settings, type SettingValues } from './settings.ts'
 import { collectSettings, type ConfigInputs, type RawSettings } from './collect.ts'
-import { describeSettings, type DescribedSetting } from './described.ts'
-import { loadSources, type ConfiguredSource } from './sources.ts'
+import { describeSettings } from './described.ts'
+import { loadSources } from './sources.ts'
 import { isInternalPattern, loadSinks, type ConfiguredSink } from './sinks/load.ts'
 import type { DatabaseSetting } from './values.ts'
 import { InboxError } from '../base/errors.ts'
 import { isLoopback } from '../base/loopback.ts'
 
 /** All settings of one process, checked and complete. Paths are absolute. */
-export interface Config extends DirectSettings {
-  readonly admin: {
-    readonly host: string
-    /** 0 = any free port. */
-    readonly port: number
-    /** Additional names allowed in the Host header. */
-    readonly hosts: readonly string[]
-    /** Absent only on loopback with a database file: then a token is generated at start and stored in the same folder. */
-    readonly token?: string | undefined
-    /** Token for read-only access; absent = none. Never the same as `token`. */
-    readonly viewerToken?: string | undefined
-  }
-  readonly database: DatabaseSetting
-  /** Null if the folder is missing and not set. */
-  readonly handlersDir: string | null
-  /** Sinks of the settings, INBOX_FORWARD_URL among them. */
-  readonly sinks: readonly ConfiguredSink[]
-  /** Base URL of console links, without a trailing slash; absent = unknown. */
-  readonly consoleUrl?: string | undefined
-  /** Absolute folder where relative paths in options of sinks start. */
-  readonly baseDir: string
-  /** Access to the REST service. `url` ends in `/v1`. */
-  readonly api?: { readonly url: string; readonly key: string } | undefined
-  readonly retention: {
-    /** Days to keep bodies of finished events; 0 = no limit. */
-    readonly days: number
-    /** Above this database size the oldest bodies are deleted earlier. */
-    readonly maxBytes?: number | undefined
-  }
-  readonly tls?: TlsFiles | undefined
-  /** Secrets of the default source; null: there is none, and INBOX_PATH is not served. */
-  readonly webhookSecrets: SecretsOrigin | null
-  readonly sources: readonly ConfiguredSource[]
-  /** All settings, for people. */
-  readonly settings: readonly DescribedSetting[]
-  /** Config warnings, such as unknown INBOX_* variables. They don't prevent a start. */
-  readonly warnings: readonly string[]
-}
+export type Config = Awaited<ReturnType<typeof loadConfig>>
 
 export interface LoadConfigOptions extends ConfigInputs {
   /** Allows the published credentials of the demo. */
@@ -67,7 +30,7 @@ const sinkSettings = ['INBOX_SINKS', 'INBOX_FORWARD_URL'] as const
  *
  * @throws InboxError `config_invalid` that lists every problem on its own line, never with a secret
  */
-export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
+export async function loadConfig(options: LoadConfigOptions) {
   const raw = await withFiles(await collectSettings(options), options.cwd)
   const { values, problems: invalidSettings } = parseSettings(raw.values)
   // Checks between settings would report settings of the config file as missing.
@@ -122,26 +85,43 @@ export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
     INBOX_HANDLERS: handlersDir ?? 'none',
     INBOX_SINKS: values.INBOX_SINKS === undefined ? undefined : sinks,
   }
-  return deepFreeze<Config>({
+  return deepFreeze({
     ...directSettings(values),
     admin: {
       host: values.INBOX_ADMIN_HOST,
+      /** 0 = any free port. */
       port: values.INBOX_ADMIN_PORT,
+      /** Additional names allowed in the Host header. */
       hosts: values.INBOX_ADMIN_HOSTS,
+      /** Undefined only on loopback with a database file: then a token is generated at start and stored in the same folder. */
       token,
+      /** Token for read-only access; undefined = none. Never the same as `token`. */
       viewerToken,
     },
     database,
+    /** Null if the folder is missing and not set. */
     handlersDir,
+    /** Sinks of the settings, INBOX_FORWARD_URL among them. */
     sinks,
+    /** Base URL of console links, without a trailing slash; undefined = unknown. */
     consoleUrl: values.INBOX_CONSOLE_URL,
+    /** Absolute folder where relative paths in options of sinks start. */
     baseDir: options.cwd,
+    /** Access to the REST service. `url` ends in `/v1`. */
     api: apiUrl !== undefined && apiKey !== undefined ? { url: apiUrl, key: apiKey } : undefined,
-    retention: { days: values.INBOX_RETENTION_DAYS, maxBytes: values.INBOX_RETENTION_BYTES },
+    retention: {
+      /** Days to keep bodies of finished events; 0 = no limit. */
+      days: values.INBOX_RETENTION_DAYS,
+      /** Above this database size the oldest bodies are deleted earlier. */
+      maxBytes: values.INBOX_RETENTION_BYTES,
+    },
     tls,
+    /** Secrets of the default source; null: there is none, and INBOX_PATH is not served. */
     webhookSecrets,
     sources,
+    /** All settings, for people. */
     settings: describeSettings(effective, raw),
+    /** Config warnings, such as unknown INBOX_* variables. They don't prevent a start. */
     warnings,
   })
 }
@@ -210,7 +190,7 @@ function invalid(problems: readonly string[], warnings: readonly string[]): Inbo
   return new InboxError('config_invalid', lines.join('\n  '))
 }
 
-function deepFreeze<T extends object>(value: T): T {
+function deepFreeze<const T extends object>(value: T): T {
   for (const part of Object.values(value)) if (typeof part === 'object' && !Object.isFrozen(part)) deepFreeze(part)
   return Object.freeze(value)
 }

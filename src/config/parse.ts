@@ -5,7 +5,7 @@ import { messageOf } from '../base/errors.ts'
 import { safeText } from '../base/log.ts'
 import { readSecretFile } from '../base/secret-file.ts'
 import { settingNames, settings, type SettingName, type SettingValues } from './settings.ts'
-import type { RawSettings } from './collect.ts'
+import { filePairs, type RawSettings } from './collect.ts'
 
 export interface ParsedSettings {
   /** All settings. An invalid one has its default here, and a line in `problems`. */
@@ -25,28 +25,19 @@ export function parseSettings(raw: RawSettings['values']): ParsedSettings {
   return { values: Object.fromEntries(entries), problems }
 }
 
-/** Settings whose value may be in the file that `<name>_FILE` names. Read only at start. */
-const settingsInFiles = [
-  'INBOX_ADMIN_TOKEN',
-  'INBOX_ADMIN_VIEWER_TOKEN',
-  'INBOX_API_KEY',
-  'INBOX_DATABASE_URL',
-] as const
-
 /**
- * Replaces `<name>_FILE` by the content of the file, for the settings in `names`. Relative paths start at `cwd`.
- * Problems never contain the content. A setting with a problem stays unset.
+ * Replaces `<name>_FILE` by the content of the file, for the settings in `names`. Relative paths start at `cwd`. Problems never
+ * contain the content. A setting with a problem stays unset. Leaves out INBOX_SECRETS_FILE, which is read again when it changes.
  */
 export async function withFiles(
   raw: RawSettings,
   cwd: string,
-  names: readonly SettingName[] = settingsInFiles,
+  names: readonly SettingName[] = settingNames,
 ): Promise<RawSettings> {
   const values: Record<string, unknown> = { ...raw.values }
   const problems = [...raw.problems]
-  for (const name of settingsInFiles) {
-    const fileName = `${name}_FILE` as const
-    if (!names.includes(name) || values[fileName] === undefined) continue
+  for (const [name, fileName] of filePairs) {
+    if (name === 'INBOX_SECRETS' || !names.includes(name) || values[fileName] === undefined) continue
     const isTwice = values[name] !== undefined
     if (isTwice) problems.push(`${name}: ${fileName} is set as well; expected only one of them`)
     delete values[name]

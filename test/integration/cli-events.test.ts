@@ -44,7 +44,7 @@ async function fill(): Promise<number[]> {
 /** Opens the file and its admin API in this process, as a sidecar does. */
 async function startSidecar(setToken?: string) {
   const inbox = await openInbox()
-  const admin = { host: '127.0.0.1', port: 0, hosts: [], ...(setToken === undefined ? {} : { token: setToken }) }
+  const admin = { host: '127.0.0.1', port: 0, hosts: [], token: setToken, viewerToken: undefined }
   const token = await resolveAdminToken({ admin, database: { kind: 'sqlite', file } })
   const stage = await createAdminStage({ inbox, token })
   const { INBOX_ADMIN_PORT } = stage.env

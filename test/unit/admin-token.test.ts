@@ -11,7 +11,7 @@ beforeEach(async () => {
 afterEach(() => rm(dir, { recursive: true }))
 
 const configOf = (host: string, token?: string) => ({
-  admin: { host, port: 0, hosts: [], ...(token === undefined ? {} : { token }) },
+  admin: { host, port: 0, hosts: [], token, viewerToken: undefined },
   database: { kind: 'sqlite' as const, file: join(dir, 'data', 'inbox.db') },
 })
 
