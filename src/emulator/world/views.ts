@@ -11,8 +11,6 @@ import type { Rules } from './state.ts'
 import { changePct, priceUsd, volume24h, worth } from './prices.ts'
 import type { Leg, LoggedTrade } from './trade-log.ts'
 
-export type WorldViews = ReturnType<typeof createViews>
-
 /** Read access for REST, all from this one ledger (R16–R29, R105). Addresses are canonical, as from `parseAddress`. */
 export function createViews(core: Core) {
   const refTo = ({ network, address }: Omit<Ref, 'index'>, index: number): Ref => ({ network, address, index })

@@ -23,7 +23,6 @@ import { toTxHash } from './addresses.ts'
 import { type Coin, coins, openingPricesUsd } from './networks.ts'
 import {
   type Archetype,
-  type CommandResult,
   type WorldCommand,
   type WorldEvent,
   type WorldOptions,
@@ -35,61 +34,27 @@ import type { CoinState, DailyStory, NetworkState, Task, WorldState } from './st
 import { continueCrash, continueLaunch, continueScam, planDailyStory, storiesPerDay, runDailyStory } from './stories.ts'
 import { announce, createListedToken } from './token-creation.ts'
 import { TradeLog } from './trade-log.ts'
-import { createViews, type WorldViews } from './views.ts'
+import { createViews } from './views.ts'
 import { type NetworkId, networkIds } from '../../../schema/index.ts'
 import { addressFor, fund, openWallet } from './wallets.ts'
 import { establishedNames } from './names.ts'
 
-/**
- * The simulated world as the rest of the emulator sees it. REST reads all data here and events come from here, so they
- * can't disagree.
- *
- * Times are milliseconds since 1970 of world time. Numbers are ready for display: USD from 1 up to the cent, prices
- * with 12 significant digits, amounts of tokens with at most 15 (A16).
- */
-export interface World {
-  /** Present world time: all tasks due up to it have run. */
-  now(): number
-  /** Number of changes. Data seen at `seq` can be read again as of it. */
-  seq(): number
-  /** When the next task is due; null if none. */
-  nextAt(): number | null
-  /** Runs all tasks due up to `at`, in order. An earlier moment has no effect. */
-  advanceTo(at: number): void
-  /** Calls `fn` for each event as it arises, during `advanceTo` and during commands. Returns an unsubscribe function. */
-  onEvent(fn: (event: WorldEvent) => void): () => void
-  /** Events after `after` (an event's `seq`), oldest first. */
-  eventsAfter(after: number, limit: number): readonly WorldEvent[]
-  /** The number of the newest event; 0 if there is none. */
-  lastEvent(): number
-  /** Hex SHA-256 of the whole state: equal states have equal digests (R7). */
-  digest(): string
-
-  readonly views: WorldViews
-  /**
-   * Commands from outside, applied at the present moment. The same commands at the same moments give the same world.
-   */
-  readonly commands: {
-    /** Applies a command. Throws `WorldRefusal`. */
-    apply(command: WorldCommand): CommandResult
-  }
-
-  /** The whole state, to restore in a world of the same options. `restore(snapshot())` changes nothing. */
-  snapshot(): WorldSnapshot
-  restore(snapshot: WorldSnapshot): void
-}
+export type World = ReturnType<typeof createWorld>
 
 /**
  * A simulated world of seven networks in which wallets trade tokens. All events arise from this discrete-event
- * simulation, and all responses read it. The same options and commands at the same moments give the same world, byte
- * for byte.
+ * simulation, and REST reads all data here, so events and REST can't disagree. The same options and commands at the
+ * same moments give the same world, byte for byte.
+ *
+ * Times are milliseconds since 1970 of world time. Numbers are ready for display: USD from 1 up to the cent, prices
+ * with 12 significant digits, amounts of tokens with at most 15 (A16).
  *
  * @example
  * const world = createWorld({ seed: 'demo', startAt: Date.UTC(2026, 0, 1) })
  * world.onEvent(({ event }) => console.log(event.type))
  * world.advanceTo(world.now() + 3_600_000)
  */
-export function createWorld(options: WorldOptions): World {
+export function createWorld(options: WorldOptions) {
   const full = { ...options, ...z.object(worldSettings).parse(options) }
   const state = emptyState(full.startAt, Math.max(full.activity, minActivity))
   const core: Core = {
@@ -105,21 +70,34 @@ export function createWorld(options: WorldOptions): World {
   populate(core)
 
   return {
+    /** Present world time: all tasks due up to it have run. */
     now: () => core.state.now,
+    /** Number of changes. Data seen at `seq` can be read again as of it. */
     seq: () => core.state.seq,
+    /** When the next task is due; null if none. */
     nextAt: () => core.state.agenda[0]?.at ?? null,
-    advanceTo: (at) => runUntil(core, Math.floor(at)),
-    onEvent(fn) {
+    /** Runs all tasks due up to `at`, in order. An earlier moment has no effect. */
+    advanceTo: (at: number) => runUntil(core, Math.floor(at)),
+    /** Calls `fn` for each event as it arises, during `advanceTo` and during commands. Returns an unsubscribe function. */
+    onEvent(fn: (event: WorldEvent) => void): () => void {
       core.listeners.add(fn)
       return () => void core.listeners.delete(fn)
     },
-    eventsAfter: (after, limit) => eventsAfter(core, after, limit),
+    /** Events after `after` (an event's `seq`), oldest first. */
+    eventsAfter: (after: number, limit: number) => eventsAfter(core, after, limit),
+    /** The number of the newest event; 0 if there is none. */
     lastEvent: () => core.state.events.length,
+    /** Hex SHA-256 of the whole state: equal states have equal digests (R7). */
     digest: () => digestOf(core),
     views: createViews(core),
-    commands: { apply: (command) => applyCommand(core, command) },
+    /** Commands from outside, applied at the present moment. */
+    commands: {
+      /** Applies a command. Throws `WorldRefusal`. */
+      apply: (command: WorldCommand) => applyCommand(core, command),
+    },
+    /** The whole state, to restore in a world of the same options. `restore(snapshot())` changes nothing. */
     snapshot: () => takeSnapshot(core),
-    restore: (snapshot) => restoreSnapshot(core, snapshot),
+    restore: (snapshot: WorldSnapshot) => restoreSnapshot(core, snapshot),
   }
 }
 
