@@ -21,21 +21,16 @@ export function serialize(event: object, profile: SerializerProfile = 'spaced'):
   return Buffer.from(toText(event, '', styles[profile]))
 }
 
-interface Style {
-  readonly text: (text: string) => string
+const spaced = {
+  text: (text: string) => JSON.stringify(text),
   /** Writes a number of a fractional field. */
-  readonly fractional: (value: number) => string
-  readonly members: (object: object) => [string, unknown][]
-}
-
-const spaced: Style = {
-  text: (text) => JSON.stringify(text),
-  fractional(value) {
+  fractional(value: number) {
     const text = JSON.stringify(value)
     return /^-?\d+$/.test(text) ? `${text}.0` : text
   },
-  members: (object) => Object.entries(object),
+  members: (object: object): [string, unknown][] => Object.entries(object),
 }
+type Style = typeof spaced
 
 const styles: Readonly<Record<Exclude<SerializerProfile, 'canonical' | 'pretty'>, Style>> = {
   spaced,

@@ -6,14 +6,6 @@ export const clockModes = ['real', 'scaled', 'manual'] as const
 /** `real`: wall-clock speed. `scaled`: `speed` times as fast. `manual`: stands still until advanced. */
 export type ClockMode = (typeof clockModes)[number]
 
-export interface ClockState {
-  readonly mode: ClockMode
-  /** 1 in mode `real`, 0 in mode `manual`. */
-  readonly speed: number
-  /** Milliseconds since 1970 of world time. */
-  readonly now: number
-}
-
 export interface WorldClockOptions {
   /** Drives the modes `real` and `scaled`. */
   readonly base: Clock
@@ -131,7 +123,8 @@ export function createWorldClock(options: WorldClockOptions) {
       }
     },
     random: () => base.random(),
-    state: (): ClockState => ({ mode, speed, now: now() }),
+    /** `speed`: 1 in mode `real`, 0 in mode `manual`. `now`: milliseconds since 1970 of world time. */
+    state: () => ({ mode, speed, now: now() }),
     /** Increases when the clock is set or moved. Callers compare it to detect that their work is stale. */
     epoch: () => epoch,
     /** Sets mode and speed from now on. `speed` is required for mode `scaled` only. */

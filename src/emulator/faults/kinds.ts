@@ -308,28 +308,15 @@ export function effectOf(direction: Direction, fault: { readonly kind: string })
 }
 
 /** A kind of fault, for display and for forms. */
-export interface FaultKind {
-  readonly kind: string
-  readonly direction: Direction
-  readonly about: string
-  readonly parameters: readonly FaultParameter[]
-}
+export type FaultKind = ReturnType<typeof toFaultKind>
 
-export interface FaultParameter {
-  readonly name: string
-  readonly default: unknown
-  readonly about: string
-  /** Allowed values, if there is a fixed list. */
-  readonly choices?: readonly unknown[]
-}
-
-export function listFaultKinds(): readonly FaultKind[] {
+export function listFaultKinds() {
   return (['out', 'in'] as const).flatMap((direction) =>
     kindsOf[direction].map(({ schema }) => toFaultKind(direction, schema)),
   )
 }
 
-function toFaultKind(direction: Direction, schema: z.ZodType): FaultKind {
+function toFaultKind(direction: Direction, schema: z.ZodType) {
   const { description = '', properties = {} } = z.toJSONSchema(schema, { io: 'input' })
   const { kind, ...parameters } = properties as Readonly<Record<string, z.core.JSONSchema.BaseSchema>>
   return {
@@ -340,6 +327,7 @@ function toFaultKind(direction: Direction, schema: z.ZodType): FaultKind {
       name,
       default: parameter.default,
       about: parameter.description ?? '',
+      // Allowed values, if there is a fixed list.
       ...(parameter.enum !== undefined && { choices: parameter.enum }),
     })),
   }

@@ -1,32 +1,24 @@
 import type { WorldCommand } from '../world/port.ts'
-import { faultRuleSchema, type FaultRule, type FaultRuleInput } from './rules.ts'
+import { faultRuleSchema, type FaultRuleInput } from './rules.ts'
 
-/** A scenario: fault rules and world commands that receivers and clients must survive. */
-export interface Pack {
-  readonly name: string
-  readonly about: string
-  /** Replace all existing rules. */
-  readonly rules: readonly FaultRule[]
-  readonly commands: readonly WorldCommand[]
-}
-
+/** A scenario: fault rules and world commands that receivers and clients must survive. The rules replace all existing ones. */
 function pack(
   name: string,
   about: string,
   activity: number,
   rules: readonly FaultRuleInput[],
   commands: readonly WorldCommand[] = [],
-): Pack {
+) {
   return {
     name,
     about,
     rules: rules.map((rule) => faultRuleSchema.parse(rule)),
-    commands: [{ kind: 'activity', factor: activity }, ...commands],
+    commands: [{ kind: 'activity', factor: activity } satisfies WorldCommand, ...commands],
   }
 }
 
 /** Every pack of the emulator. */
-export const packs: readonly Pack[] = [
+export const packs = [
   pack('calm', 'No faults; normal activity.', 1, []),
   pack('busy-day', 'Ten times as many trades; events arrive in bursts, some late, some twice, some out of order.', 10, [
     { direction: 'out', fault: { kind: 'delay', distribution: 'lognormal', medianMs: 500, sigma: 1 }, rate: 0.3 },

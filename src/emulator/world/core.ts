@@ -16,25 +16,10 @@ export interface Core {
   readonly txHash: (network: NetworkId, seq: number) => string
   state: WorldState
   readonly trades: TradeLog
-  directory: Directory
+  directory: ReturnType<typeof createDirectory>
   listeners: Set<(event: WorldEvent) => void>
   /** Wallets whose milestones are checked after their trades of this moment; null: after each trade. */
   pendingMilestones: Set<number> | null
-}
-
-/** Indexes of wallets, tokens, holdings and alerts. Built from the state. */
-export interface Directory {
-  readonly wallets: Map<string, number>
-  readonly tokens: Map<string, number>
-  readonly holdings: Map<number, number>
-  /** Non-empty holdings by token. */
-  readonly holders: Set<number>[]
-  /** Actively traded tokens with a pool, by network. */
-  readonly markets: Readonly<Record<NetworkId, number[]>>
-  /** Market makers by network. */
-  readonly bots: Readonly<Record<NetworkId, number[]>>
-  /** Alerts by the place of their address, in the order of creation. */
-  alerts: ReadonlyMap<string, readonly AlertState[]>
 }
 
 /** Map key of a canonical address. */
@@ -42,7 +27,8 @@ export function placeOf(network: NetworkId, address: string): string {
   return `${network}:${address}`
 }
 
-export function createDirectory({ wallets, tokens, openedMarkets, holdings, alerts }: WorldState): Directory {
+/** Indexes of wallets, tokens, holdings and alerts. Built from the state. */
+export function createDirectory({ wallets, tokens, openedMarkets, holdings, alerts }: WorldState) {
   const holders: Set<number>[] = tokens.map(() => new Set())
   holdings.forEach(({ token, balance }, index) => balance > 0n && holders[token]?.add(index))
   const open = openedMarkets.filter((token) => tokens[token]?.isAbandoned === false)
@@ -51,11 +37,15 @@ export function createDirectory({ wallets, tokens, openedMarkets, holdings, aler
     wallets: new Map(wallets.map(({ network, address }, index) => [placeOf(network, address), index])),
     tokens: new Map(tokens.map(({ network, address }, index) => [placeOf(network, address), index])),
     holdings: new Map(holdings.map(({ wallet, token }, index) => [holdingKey(wallet, token), index])),
+    /** Non-empty holdings by token. */
     holders,
+    /** Actively traded tokens with a pool, by network. */
     markets: byNetwork((network) => open.filter((token) => tokens[token]?.network === network)),
+    /** Market makers by network. */
     bots: byNetwork((network) =>
       indexes.filter((index) => wallets[index]?.network === network && wallets[index].archetype === 'bot'),
     ),
+    /** Alerts by the place of their address, in the order of creation. */
     alerts: alertsByPlace(alerts),
   }
 }
@@ -64,7 +54,7 @@ function byNetwork(of: (network: NetworkId) => number[]): Record<NetworkId, numb
   return Object.fromEntries(networkIds.map((network) => [network, of(network)])) as Record<NetworkId, number[]>
 }
 
-export function alertsByPlace(alerts: readonly AlertState[]): Directory['alerts'] {
+export function alertsByPlace(alerts: readonly AlertState[]) {
   return Map.groupBy(alerts, ({ network, address }) => placeOf(network, address))
 }
 

@@ -47,18 +47,13 @@ function volumeAfter(trade: LoggedTrade | undefined, token: number): bigint {
   return trade === undefined ? 0n : legOf(trade, token).volume
 }
 
-/** Volume of the last hour compared with the hours before it. USD in millionths. */
-export interface HourlyVolume {
-  readonly lastHour: bigint
-  /** Mean of these 24 hours. */
-  readonly mean: bigint
-  /** Excess of the last hour over the mean in percent, to a millionth; with the latest trade and without it. */
-  readonly increasePct: number
-  readonly increaseBeforePct: number
-}
+export type HourlyVolume = NonNullable<ReturnType<typeof hourlyVolume>>
 
-/** A14: current comparison. Null without a trade in the 24 hours before the last one. */
-export function hourlyVolume(core: Core, token: number): HourlyVolume | null {
+/**
+ * A14: volume of the last hour compared with the 24 hours before it; null without a trade in these. USD in millionths.
+ * Increases are the excess of the last hour over the mean in percent, to a millionth.
+ */
+export function hourlyVolume(core: Core, token: number) {
   const { now } = core.state
   const { volume } = tokenAt(core, token)
   const hourAgo = volumeBefore(core, token, now - hourMs)
@@ -70,6 +65,7 @@ export function hourlyVolume(core: Core, token: number): HourlyVolume | null {
     lastHour: volume - hourAgo,
     mean: before / hours,
     increasePct: increase(volume - hourAgo),
+    /** Without the latest trade. */
     increaseBeforePct: increase(volumeAfter(core.trades.ofToken(token).at(-2), token) - hourAgo),
   }
 }
