@@ -3,7 +3,6 @@ import type { Logger } from '../base/log.ts'
 import { createWebhookSecrets } from '../config/secrets.ts'
 import type { ConfiguredSource } from '../config/sources.ts'
 import type { SourceKeyPort } from '../inbox/port.ts'
-import type { ReceivedSource } from '../receiver/receive.ts'
 import { createKeyCache } from '../sources/keys.ts'
 
 export interface SourcesOptions {
@@ -12,17 +11,8 @@ export interface SourcesOptions {
   readonly log: Logger
 }
 
-export interface RunningSources {
-  readonly sources: readonly ReceivedSource[]
-  /** Labels of all secrets, as events have them: `<source>/<label>`. */
-  labels(): readonly string[]
-  /** Reads the files with secrets again. */
-  reload(): Promise<void>
-  close(): void
-}
-
 /** Watches the secrets of the sources, and caches their fetched keys. */
-export function runSources(configured: readonly ConfiguredSource[], options: SourcesOptions): RunningSources {
+export function runSources(configured: readonly ConfiguredSource[], options: SourcesOptions) {
   const { inbox, clock, log } = options
   const running = configured.map(({ settings, secrets: origin, apiKey }) => {
     const { name: source, keyEndpoint: endpoint } = settings
@@ -32,8 +22,10 @@ export function runSources(configured: readonly ConfiguredSource[], options: Sou
   })
   return {
     sources: running.map(({ source }) => source),
+    /** Labels of all secrets, as events have them: `<source>/<label>`. */
     labels: () =>
       running.flatMap(({ secrets, source }) => secrets.current().map(({ label }) => `${source.name}/${label}`)),
+    /** Reads the files with secrets again. */
     async reload() {
       await Promise.all(running.map(({ secrets }) => secrets.reload()))
     },

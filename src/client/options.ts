@@ -3,17 +3,7 @@ import { maxTimerMs, type Clock } from '../base/clock.ts'
 import { InboxError } from '../base/errors.ts'
 import { silentLogger, type Logger } from '../base/log.ts'
 
-export interface TransportOptions {
-  /** URL with the version prefix, without a trailing slash. */
-  readonly baseUrl: string
-  readonly apiKey: () => string | Promise<string>
-  readonly timeoutMs: number
-  readonly retries: number
-  readonly fetch: typeof fetch
-  readonly clock: Clock
-  readonly signal: AbortSignal | undefined
-  readonly log: Logger
-}
+export type TransportOptions = ReturnType<typeof parseClientOptions>
 
 export interface ClientOptions {
   /**
@@ -56,7 +46,7 @@ const isWhole = (value: number, min: number, max: number) => Number.isInteger(va
 export const isTimeout = (ms: number): boolean => isWhole(ms, 1, maxTimerMs)
 
 /** @throws InboxError `config_invalid`, never with the key */
-export function parseClientOptions(options: ClientOptions): TransportOptions {
+export function parseClientOptions(options: ClientOptions) {
   const { baseUrl, apiKey, timeoutMs = 30_000, retries = 3, clock = waitingClock, log = silentLogger } = options
   requireOption('baseUrl', typeof baseUrl === 'string', 'a URL such as https://api.example.com/v1')
   if (apiKey === undefined || apiKey === '')
@@ -64,6 +54,7 @@ export function parseClientOptions(options: ClientOptions): TransportOptions {
   requireOption('timeoutMs', isTimeout(timeoutMs), timeoutRule)
   requireOption('retries', isWhole(retries, 0, maxRetries), `a whole number from 0 to ${maxRetries}`)
   return {
+    /** URL with the version prefix, without a trailing slash. */
     baseUrl: parseApiUrl(baseUrl, { allowInsecure: options.allowInsecure ?? false }),
     apiKey: typeof apiKey === 'function' ? apiKey : () => apiKey,
     timeoutMs,

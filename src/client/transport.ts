@@ -8,22 +8,16 @@ import { maxPauseMs, Pacer } from './pacer.ts'
 import type { ApiRequest } from './request.ts'
 import { toResponse, type Received } from './response.ts'
 
-/** Sends a request. `signalOfRun` also aborts the call. Rejects as described at `ApiClient`. */
-export type Transport = (
-  request: ApiRequest,
-  options?: CallOptions,
-  signalOfRun?: AbortSignal,
-) => Promise<ApiResponse<unknown>>
-
 const [baseDelayMs, maxDelayMs] = [500, 10_000]
 /** Far more than the largest page. */
 const maxResponseBytes = 10 * 1024 * 1024
 
 /** Sends requests: paced, repeated where that is safe, within their time. Use one transport for all calls with the same key. */
-export function createTransport(options: TransportOptions): Transport {
+export function createTransport(options: TransportOptions) {
   const { clock, log, retries } = options
   const pacer = new Pacer(clock)
 
+  /** Sends a request. `signalOfRun` also aborts the call. Rejects as described at `ApiClient`. */
   async function call(
     request: ApiRequest,
     { timeoutMs = options.timeoutMs, signal: signalOfCall }: CallOptions = {},

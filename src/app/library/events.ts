@@ -58,16 +58,10 @@ export type InboxEventName = keyof InboxEvents
 /** A typed `EventEmitter` of Node: `on`, `once`, `off`. */
 export type InboxEmitter = EventEmitter<{ [Name in InboxEventName]: InboxEvents[Name] }>
 
-export interface Reporter {
-  readonly emitter: InboxEmitter
-  /** Emits an event in order on a later turn of the event loop, so that listeners don't interrupt other work. */
-  report<Name extends InboxEventName>(name: Name, report: InboxEvents[Name][0]): void
-  /** Emits all pending events. */
-  flush(): void
-}
+export type Reporter = ReturnType<typeof createReporter>
 
 /** Errors of listeners, async ones included, are logged. */
-export function createReporter(log: Logger): Reporter {
+export function createReporter(log: Logger) {
   const emitter: InboxEmitter = new EventEmitter()
   let pending: (() => void)[] = []
 
@@ -93,11 +87,13 @@ export function createReporter(log: Logger): Reporter {
 
   return {
     emitter,
-    report(name, report) {
+    /** Emits an event in order on a later turn of the event loop, so that listeners don't interrupt other work. */
+    report<Name extends InboxEventName>(name: Name, report: InboxEvents[Name][0]) {
       if (emitter.listenerCount(name) === 0) return
       if (pending.length === 0) setImmediate(flush)
       pending.push(() => call(name, report))
     },
+    /** Emits all pending events. */
     flush,
   }
 }

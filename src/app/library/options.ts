@@ -3,21 +3,13 @@ import { systemClock, type Clock } from '../../base/clock.ts'
 import { inlineSecrets, secretsOfFile, type SecretsOrigin } from '../../config/credentials.ts'
 import { mistakeIn } from '../../config/parse.ts'
 import { settings, type SettingName, type SettingValues } from '../../config/settings.ts'
-import type { DatabaseSetting } from '../../config/values.ts'
 import { refuseDemoSecret } from '../../base/demo-credentials.ts'
-import type { ApiAccess } from '../../dispatch/api.ts'
 import { parseDefinitions, type Definition } from '../../dispatch/parse-definition.ts'
 import { InboxError, messageOf } from '../../base/errors.ts'
 import { createLogger, silentLogger, type Logger } from '../../base/log.ts'
 import type { Secret } from '../../signature/keys.ts'
 import { findSourceProblems } from '../../dispatch/handler-locations.ts'
-import {
-  resolveSources,
-  type ResolvedSources,
-  type SourceOptions,
-  type SourceSettings,
-} from '../../sources/settings.ts'
-import type { ResolvedHandler } from '../../dispatch/resolved-handler.ts'
+import { resolveSources, type ResolvedSources, type SourceOptions } from '../../sources/settings.ts'
 
 export interface EmbeddedInboxOptions {
   /** Webhook secrets of at least 16 characters: one, a list, or an object `{ label: secret }`. All are valid at once, for a rotation. */
@@ -95,22 +87,7 @@ type OptionName = keyof typeof settingOf
 type OptionValues = { readonly [Name in OptionName]: SettingValues[(typeof settingOf)[Name]] }
 
 /** The options, checked and complete. */
-export interface EmbeddedInboxSettings extends Omit<
-  OptionValues,
-  'secrets' | 'secretsFile' | 'sources' | 'database' | 'bodyLimit' | 'diskReserve' | 'apiUrl' | 'apiKey'
-> {
-  /** Null: there is no default source. */
-  readonly secrets: (() => Promise<SecretsOrigin>) | null
-  readonly sources: readonly SourceSettings[]
-  readonly handlers: readonly ResolvedHandler[]
-  readonly database: DatabaseSetting
-  readonly bodyLimitBytes: number
-  readonly diskReserveBytes: number
-  /** Undefined: no access to the upstream REST API. */
-  readonly api: ApiAccess | undefined
-  readonly log: Logger
-  readonly clock: Clock
-}
+export type EmbeddedInboxSettings = ReturnType<typeof parseOptions>
 
 const optionNames = Object.keys(settingOf) as OptionName[]
 const knownNames = [...optionNames, 'handlers', 'log', 'clock']
@@ -118,7 +95,7 @@ const knownNames = [...optionNames, 'handlers', 'log', 'clock']
 const noSources: ResolvedSources = { sources: [], problems: [] }
 
 /** Throws InboxError `config_invalid` with one line per problem, without secrets. */
-export function parseOptions(options: EmbeddedInboxOptions): EmbeddedInboxSettings {
+export function parseOptions(options: EmbeddedInboxOptions) {
   const input: Readonly<Record<string, unknown>> = { ...options }
   const { values, problems } = parseValues(input)
   const { handlers, problems: handlerProblems } = parseDefinitions(input.handlers)
@@ -141,14 +118,16 @@ export function parseOptions(options: EmbeddedInboxOptions): EmbeddedInboxSettin
   }
   const { database, bodyLimit, diskReserve, secrets, secretsFile, sources: _, apiUrl, apiKey, ...others } = values
   const { log = createLogger({ level: 'warn', pretty: false }), clock = systemClock } = options
-  return Object.freeze<EmbeddedInboxSettings>({
+  return Object.freeze({
     ...others,
     handlers,
+    /** Null: there is no default source. */
     secrets: hasDefault ? () => readSecrets(secrets, secretsFile) : null,
     sources: resolved.sources,
-    database: database.kind === 'sqlite' ? { kind: 'sqlite', file: resolve(database.file) } : database,
+    database: database.kind === 'sqlite' ? { ...database, file: resolve(database.file) } : database,
     bodyLimitBytes: bodyLimit,
     diskReserveBytes: diskReserve,
+    /** Undefined: no access to the upstream REST API. */
     api: apiUrl === undefined || apiKey === undefined ? undefined : { url: apiUrl, key: apiKey },
     log: log === false ? silentLogger : log,
     clock,

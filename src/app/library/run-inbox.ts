@@ -32,15 +32,10 @@ export interface RunInboxOptions {
   readonly reporter: Reporter
 }
 
-export interface RunningInbox {
-  readonly deliver: (source: string, request: IncomingMessage, response: ServerResponse) => Promise<void>
-  readonly receive: (request: DeliveryRequest) => Promise<DeliveryResponse>
-  readonly health: Inbox['health']
-  stop(): Promise<void>
-}
+export type RunningInbox = Awaited<ReturnType<typeof runInbox>>
 
 /** Opens and starts everything in order. A stop closes it in reverse order. */
-export async function runInbox({ settings, open, reporter }: RunInboxOptions): Promise<RunningInbox> {
+export async function runInbox({ settings, open, reporter }: RunInboxOptions) {
   const { log, clock, shutdownMs } = settings
   await using opened = new AsyncDisposableStack()
   const state = { stopping: false, health: () => (disk.isLow() ? nearlyFull : inbox.health()) }
@@ -139,12 +134,12 @@ export async function runInbox({ settings, open, reporter }: RunInboxOptions): P
   const parts = opened.move()
   return {
     health: state.health,
-    async deliver(source, request, response) {
+    async deliver(source: string, request: IncomingMessage, response: ServerResponse) {
       const how = receivingOf(source)
       if (how === undefined) send(response, answerFor('not_found'), state.stopping)
       else await track(receive(how, request, response))
     },
-    async receive(request) {
+    async receive(request: DeliveryRequest): Promise<DeliveryResponse> {
       const how = receivingOf(request.source ?? defaultSource)
       return how === undefined ? toResponse(answerFor('not_found')) : track(receiveBytes(how, request))
     },

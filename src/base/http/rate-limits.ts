@@ -1,14 +1,7 @@
 import type { Clock } from '../clock.ts'
 
 /** The caller's quota, for the response headers (R117–R119). */
-export interface Quota {
-  readonly limit: number
-  readonly remaining: number
-  /** End of the window, when the quota is full again, in milliseconds since 1970 of real time. */
-  readonly resetAt: number
-  /** True if this request exceeds the limit; it was not counted (A55). */
-  readonly isExceeded: boolean
-}
+export type Quota = ReturnType<RateLimits['take']>
 
 const windowMs = 60_000
 
@@ -27,8 +20,11 @@ export class RateLimits {
     this.#capacity = capacity
   }
 
-  /** Counts one request of the bucket, unless it exceeds the limit. */
-  take(name: string, limit: number): Quota {
+  /**
+   * Counts one request of the bucket, unless it exceeds the limit (A55). The quota is full again at `resetAt`, in
+   * milliseconds since 1970 of real time.
+   */
+  take(name: string, limit: number) {
     const now = this.#wall.now()
     const bucket = this.#current(name, now)
     const isExceeded = bucket.count >= limit

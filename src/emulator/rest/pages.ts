@@ -4,17 +4,6 @@ import type { AsOf } from '../world/port.ts'
 import { invalidRequest } from './error.ts'
 import type { Input } from './input.ts'
 
-/** A requested page: after the item with the key `after`, in the list as of `asOf` (A58). */
-export interface RequestedPage {
-  /** Identifies the list: operation, filters and account. */
-  readonly list: string
-  readonly limit: number
-  /** Lists of the world have numeric keys, lists of an account have text keys. Null for the first page. */
-  readonly after: number | string | null
-  /** Null for the first page, which shows the present moment. */
-  readonly asOf: AsOf | null
-}
-
 interface PagesOptions {
   /** Signs cursors: cursors of another world are rejected. */
   readonly secret: string
@@ -39,7 +28,7 @@ export function createPages({ secret, epoch }: PagesOptions) {
   const macOf = (payload: string) =>
     createHmac('sha256', secret).update(`${epoch()} ${payload}`).digest().subarray(0, macBytes)
 
-  function positionOf(cursor: string, list: string): Pick<RequestedPage, 'after' | 'asOf'> {
+  function positionOf(cursor: string, list: string) {
     const bytes = Buffer.from(cursor, 'base64url')
     const isCanonical = bytes.length > macBytes && bytes.toString('base64url') === cursor
     const payload = bytes.subarray(macBytes).toString()
@@ -50,13 +39,17 @@ export function createPages({ secret, epoch }: PagesOptions) {
   }
 
   return {
-    /** Throws `invalid_request` for a cursor of another list. */
+    /**
+     * A requested page: after the item with the key `after`, in the list as of `asOf` (A58); both null for the first page.
+     * Throws `invalid_request` for a cursor of another list.
+     */
     readRequested(
       operationId: string,
       { params, query }: Pick<Input, 'params' | 'query'>,
       { accountId }: Pick<Caller, 'accountId'>,
-    ): RequestedPage {
+    ) {
       const { limit, cursor, ...filters } = query
+      /** Identifies the list: operation, filters and account. */
       const list = JSON.stringify([operationId, accountId, params, filters])
       const position = typeof cursor === 'string' ? positionOf(cursor, list) : { after: null, asOf: null }
       return { list, limit: Number(limit), ...position }
