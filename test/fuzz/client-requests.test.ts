@@ -86,7 +86,7 @@ test('R49 the service receives the query unchanged', async () => {
         const address = await addressOf('https://api.example.com', (api) => api.get('/x', query))
         const pairs = Object.entries(query).filter(([, member]) => member !== undefined)
         const expected = Object.fromEntries(pairs.map(([name, member]) => [name, String(member)]))
-        expect(parseQuery(address.pathname + address.search)).toEqual({ ok: true, values: expected })
+        expect(parseQuery(address.pathname + address.search)).toEqual(expected)
       },
     ),
     { numRuns: runs, examples: [[{ q: 'a&b=c d+e%20#?/ü', limit: 3, x: undefined }], [{}]] },

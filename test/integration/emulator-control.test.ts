@@ -79,7 +79,7 @@ describe('requests', () => {
     ['POST', '/deliveries/dlv_1/replay', undefined, 404, /there is no delivery dlv_1;/],
     ['POST', '/deliveries/dlv_1/replay/', undefined, 404, /nothing at this path/],
     ['DELETE', '/webhooks/a%2fb', undefined, 404, /there is no webhook a\/b;/],
-    ['DELETE', '/webhooks/%zz', undefined, 400, /the path is malformed/],
+    ['DELETE', '/webhooks/%zz', undefined, 400, /the path or query is malformed/],
   ])('%s %s with %j gets %4$i', async (method, path, body, status, message) => {
     const answer = await stage.control(method, path, body)
     expect(answer.json).toMatchObject({ success: false, error: { message: expect.stringMatching(message) } })

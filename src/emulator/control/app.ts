@@ -82,9 +82,8 @@ export function createControlApp({ token, wall, log, ...context }: ControlAppOpt
 
 function readQuery(route: Route, target: string): unknown {
   const query = parseQuery(target)
-  if (!query.ok) throw new HttpError(400, 'invalid_request', `${query.parameter}: ${query.problem}`)
-  if (route.query !== undefined) return parse(route.query, { ...query.values }, 'query')
-  const [name] = Object.keys(query.values)
+  if (route.query !== undefined) return parse(route.query, query, 'query')
+  const [name] = Object.keys(query)
   if (name !== undefined)
     throw new HttpError(400, 'invalid_request', `this path takes no parameter ${safeText(name, 80)}`)
   return null
@@ -105,8 +104,8 @@ function toHttpError(thrown: unknown): HttpError | null {
   if (thrown instanceof InboxError && thrown.code === 'bad_request') {
     return new HttpError(409, 'conflict', thrown.message, { cause: thrown })
   }
-  // Express throws this for broken percent-encoding.
-  if (thrown instanceof URIError) return new HttpError(400, 'invalid_request', 'the path is malformed')
+  // Express and `parseQuery` throw this for broken percent-encoding.
+  if (thrown instanceof URIError) return new HttpError(400, 'invalid_request', 'the path or query is malformed')
   return null
 }
 

@@ -111,7 +111,8 @@ export function createExchanges({ accounts, settings, clock, wall, onExchange }:
           const { timestamp, latency_ms } = timeAndLatency(startedAt)
           const latency = isPage && !settings.latencyOnLists ? undefined : latency_ms
           const envelope = { success: true, data, meta: { timestamp, ...meta, latency_ms: latency } }
-          const answer = plan === null ? envelope : plan.alter(envelope, cursorOf(request))
+          const answer =
+            plan === null ? envelope : plan.alter(envelope, parseQuery(request.url ?? '')['cursor'] ?? null)
           send(status, JSON.stringify(answer), null)
         },
         fail(error: HttpError): void {
@@ -133,36 +134,17 @@ export function createExchanges({ accounts, settings, clock, wall, onExchange }:
 
 const bearer = /^Bearer +([\x21-\x7e]+)$/i
 
-/** The API key of a request (R66). */
-export type Presented =
-  | { readonly kind: 'key'; readonly key: string }
-  | { readonly kind: 'none' }
-  /** Another scheme, no key, a key with spaces, or the header twice. */
-  | { readonly kind: 'malformed' }
-
-/** Reads `Authorization: Bearer <API_KEY>`. */
-export function readBearer(request: IncomingMessage): Presented {
-  const { authorization } = request.headers
-  if (authorization === undefined) return { kind: 'none' }
+/**
+ * Reads the API key from `Authorization: Bearer <API_KEY>` (R66). `malformed`: another scheme, no key, a key with
+ * spaces, or the header twice.
+ */
+export function readBearer(request: IncomingMessage) {
+  // Node keeps the first of several such headers; a proxy in front may read the last.
+  const [authorization, ...others] = request.headersDistinct['authorization'] ?? []
+  if (authorization === undefined) return { kind: 'none' } as const
   const [, key] = bearer.exec(authorization) ?? []
-  if (key === undefined || isRepeated(request.rawHeaders)) return { kind: 'malformed' }
-  return { kind: 'key', key }
-}
-
-/** Node keeps the first of several such headers; a proxy in front may read the last. */
-function isRepeated(rawHeaders: readonly string[]): boolean {
-  let count = 0
-  for (let index = 0; index < rawHeaders.length; index += 2) {
-    const name = rawHeaders[index]
-    if (name !== undefined && name.length === 13 && name.toLowerCase() === 'authorization') count++
-  }
-  return count > 1
-}
-
-/** Cursor of the requested page; null if none. */
-function cursorOf({ url = '' }: IncomingMessage): string | null {
-  const query = parseQuery(url)
-  return query.ok ? (query.values['cursor'] ?? null) : null
+  if (key === undefined || others.length > 0) return { kind: 'malformed' } as const
+  return { kind: 'key', key } as const
 }
 
 /** Headers that announce the end of v1, 180 days ahead (R126, A62). */

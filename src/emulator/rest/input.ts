@@ -7,15 +7,8 @@ import { parseAddress } from '../world/addresses.ts'
 
 type Values = Readonly<Record<string, unknown>>
 
-/** Validated input of a request, with canonical addresses. */
-export interface Input {
-  readonly params: Values
-  readonly query: Values
-  /** Null for operations without a body. */
-  readonly body: Values | null
-  /** Network of the request; null if none. */
-  readonly network: NetworkId | null
-}
+/** Validated input of a request, with canonical addresses. `body` and `network` are null if it has none. */
+export type Input = ReturnType<ReturnType<typeof createInputReader>>
 
 interface RawInput {
   readonly params: Values
@@ -31,7 +24,7 @@ const addressNames = ['address', 'token'] as const
  * Returns a function that validates requests of one operation. It throws `invalid_request` with every problem of path,
  * query or body, including addresses of another network family (A11).
  */
-export function createInputReader(operation: Operation, settings: RestSettings): (raw: RawInput) => Input {
+export function createInputReader(operation: Operation, settings: RestSettings) {
   const read = (schema: z.ZodObject, values: Values, part: RequestPart): Values => {
     const result = schema.safeParse(values)
     const misspelt = part === 'body' ? misspeltMembers(schema, values) : []
@@ -41,12 +34,11 @@ export function createInputReader(operation: Operation, settings: RestSettings):
   }
 
   const readQuery = (target: string): Values => {
-    const parsed = parseQuery(target)
-    if (!parsed.ok) throw invalidRequest([{ path: parsed.parameter, message: parsed.problem }])
-    return read(operation.query, settings.limit === 'clamp' ? withLimitInBounds(parsed.values) : parsed.values, 'query')
+    const values = parseQuery(target)
+    return read(operation.query, settings.limit === 'clamp' ? withLimitInBounds(values) : values, 'query')
   }
 
-  return (raw) => {
+  return (raw: RawInput) => {
     const params = read(operation.params, raw.params, 'path')
     const query = readQuery(raw.target)
     const body = operation.body === null ? null : read(operation.body, raw.body ?? {}, 'body')
@@ -89,41 +81,17 @@ function misspeltMembers(schema: z.ZodObject, values: Readonly<Record<string, un
   })
 }
 
-/** A parsed query string, or the problem with it, for people. */
-export type ParsedQuery =
-  | { readonly ok: true; readonly values: Readonly<Record<string, string>> }
-  | { readonly ok: false; readonly parameter: string; readonly problem: string }
-
-const none: ParsedQuery = { ok: true, values: Object.freeze({}) }
-
-/** Parses the query of a request target. Duplicate parameters and malformed percent-encoding are problems. */
-export function parseQuery(target: string): ParsedQuery {
-  const start = target.indexOf('?')
-  if (start < 0 || start === target.length - 1) return none
+/** Parses the query of a request target. Throws `invalid_request` for a repeated parameter, URIError for malformed percent-encoding. */
+export function parseQuery(target: string): Readonly<Record<string, string>> {
+  const [query = ''] = /\?.*/s.exec(target) ?? []
+  // URLSearchParams accepts malformed encoding.
+  decodeURIComponent(query)
   const values = Object.create(null) as Record<string, string>
-  for (const pair of target.slice(start + 1).split('&')) {
-    if (pair === '') continue
-    const equals = pair.indexOf('=')
-    const name = decode(equals < 0 ? pair : pair.slice(0, equals))
-    const value = equals < 0 ? '' : decode(pair.slice(equals + 1))
-    if (name === null || value === null) {
-      return { ok: false, parameter: name ?? pair, problem: 'expected well-formed percent-encoding of UTF-8' }
-    }
-    if (name in values) return { ok: false, parameter: name, problem: 'expected only once' }
+  for (const [name, value] of new URLSearchParams(query)) {
+    if (name in values) throw invalidRequest([{ path: name, message: 'expected only once' }])
     values[name] = value
   }
-  return { ok: true, values }
-}
-
-const special = /[%+]/
-
-function decode(text: string): string | null {
-  if (!special.test(text)) return text
-  try {
-    return decodeURIComponent(text.replaceAll('+', ' '))
-  } catch {
-    return null
-  }
+  return values
 }
 
 /** Behaviour that the service's description leaves open, as settings with defaults. */

@@ -253,9 +253,9 @@ function toRestError(thrown: unknown): RestError {
   if (thrown instanceof RestError) return thrown
   if (thrown instanceof LimitReached) return new RestError('limit_reached', thrown.message)
   if (thrown instanceof WorldRefusal) return new RestError('invalid_request', thrown.message)
-  // Express throws this for broken percent-encoding.
+  // Express and `parseQuery` throw this for broken percent-encoding.
   if (thrown instanceof URIError) {
-    return new RestError('invalid_request', 'the path is not well-formed percent-encoding of UTF-8')
+    return new RestError('invalid_request', 'the path or query is not well-formed percent-encoding of UTF-8')
   }
   return new RestError('internal', 'internal error; see the log of the service', { cause: thrown })
 }
