@@ -1,24 +1,6 @@
 import { coinsToMicro } from './numbers.ts'
 import { networkFacts } from './networks.ts'
-import type { AuditCheck, TokenState } from './state.ts'
-
-/** Findings of the audit and their weight in the score (0 to 100, higher is worse). */
-const weights: Readonly<Record<AuditCheck, number>> = {
-  owner_not_renounced: 10,
-  mintable: 10,
-  proxy: 8,
-  hidden_owner: 15,
-  blacklist: 10,
-  transfer_pausable: 12,
-  high_sell_tax: 25,
-  cannot_sell: 45,
-  low_liquidity: 20,
-  lp_unlocked: 15,
-  top10_concentration: 15,
-  liquidity_removed: 30,
-  mint_authority_live: 15,
-  freeze_authority_live: 15,
-}
+import type { TokenState } from './state.ts'
 
 const baseScore = 5
 const lowLiquidityMicro = 10_000_000_000n
@@ -31,34 +13,31 @@ export interface AuditFacts {
   readonly top10: bigint
 }
 
-export interface AuditResult {
-  readonly score: number
-  readonly checks: readonly AuditCheck[]
+type Finding = readonly [weight: number, isPresent: (token: TokenState, facts: AuditFacts) => boolean]
+
+/** Findings of the audit by name, in the order of events, with their weight in the score (0 to 100, higher is worse). */
+const findings: Readonly<Record<string, Finding>> = {
+  owner_not_renounced: [10, ({ network, owner }) => network !== 'solana' && !isRenounced(owner)],
+  mintable: [10, ({ network, contract }) => network !== 'solana' && contract.isMintable],
+  proxy: [8, ({ contract }) => contract.isProxy],
+  hidden_owner: [15, ({ contract }) => contract.hasHiddenOwner],
+  blacklist: [10, ({ contract }) => contract.hasBlacklist],
+  transfer_pausable: [12, ({ contract }) => contract.isPausable],
+  high_sell_tax: [25, ({ contract }) => contract.sellTaxBps > 1000],
+  cannot_sell: [45, isHoneypot],
+  low_liquidity: [20, (token, { coinPrice }) => token.pool !== null && isLiquidityLow(token, coinPrice)],
+  lp_unlocked: [15, ({ pool, contract }) => pool !== null && !contract.isLiquidityLocked],
+  top10_concentration: [15, ({ supply }, { top10 }) => 2n * top10 > supply],
+  liquidity_removed: [30, ({ contract }) => contract.wasLiquidityRemoved],
+  mint_authority_live: [15, ({ network, contract }) => network === 'solana' && contract.isMintable],
+  freeze_authority_live: [15, ({ network, contract }) => network === 'solana' && contract.isPausable],
 }
 
 /** Audits a contract. Pure: depends on the contract and its pool only. */
-export function audit(token: TokenState, facts: AuditFacts): AuditResult {
-  const { contract, network } = token
-  const isSolana = network === 'solana'
-  const present: Readonly<Record<AuditCheck, boolean>> = {
-    owner_not_renounced: !isSolana && !isRenounced(token.owner),
-    mintable: !isSolana && contract.isMintable,
-    proxy: contract.isProxy,
-    hidden_owner: contract.hasHiddenOwner,
-    blacklist: contract.hasBlacklist,
-    transfer_pausable: contract.isPausable,
-    high_sell_tax: contract.sellTaxBps > 1000,
-    cannot_sell: isHoneypot(token),
-    low_liquidity: token.pool !== null && isLiquidityLow(token, facts.coinPrice),
-    lp_unlocked: token.pool !== null && !contract.isLiquidityLocked,
-    top10_concentration: 2n * facts.top10 > token.supply,
-    liquidity_removed: contract.wasLiquidityRemoved,
-    mint_authority_live: isSolana && contract.isMintable,
-    freeze_authority_live: isSolana && contract.isPausable,
-  }
-  const checks = (Object.keys(weights) as AuditCheck[]).filter((check) => present[check])
-  const sum = checks.reduce((score, check) => score + weights[check], baseScore)
-  return { score: Math.min(100, sum), checks }
+export function audit(token: TokenState, facts: AuditFacts) {
+  const present = Object.entries(findings).filter(([, [, isPresent]]) => isPresent(token, facts))
+  const sum = present.reduce((score, [, [weight]]) => score + weight, baseScore)
+  return { score: Math.min(100, sum), checks: present.map(([name]) => name) }
 }
 
 /** True if buyers can't sell: sales fail, or the tax takes everything. */
@@ -91,7 +70,7 @@ export function isRenounced(owner: string): boolean {
 }
 
 /** Summary of a score change. */
-export function summarise(symbol: string, before: number, after: number, triggered: readonly AuditCheck[]): string {
+export function summarise(symbol: string, before: number, after: number, triggered: readonly string[]): string {
   const cause = triggered.length > 0 ? `new findings: ${triggered.join(', ')}` : 'earlier findings no longer apply'
   return `The risk score of ${symbol} went from ${before} to ${after} (${riskLevel(after)}); ${cause}.`
 }

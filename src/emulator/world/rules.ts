@@ -1,12 +1,4 @@
-import {
-  type AuditResult,
-  audit,
-  isHoneypot,
-  liquidityMicro,
-  riskLevel,
-  summarise,
-  summariseHoneypot,
-} from './audit.ts'
+import { audit, isHoneypot, liquidityMicro, riskLevel, summarise, summariseHoneypot } from './audit.ts'
 import { coinPrice, emit, holdersOf, holdingAt, tokenAt, walletAt, numberChange, type Core } from './core.ts'
 import type { Traded } from './market.ts'
 import { toSignificant, toUsd } from './numbers.ts'
@@ -148,7 +140,7 @@ export function auditContract(core: Core, token: number): void {
 }
 
 /** Audit of a token as it is now, or with the changes of `changed`. */
-export function auditOf(core: Core, token: number, changed = tokenAt(core, token)): AuditResult {
+export function auditOf(core: Core, token: number, changed = tokenAt(core, token)) {
   return audit(changed, { coinPrice: coinPrice(core, changed.network), top10: top10Of(core, token) })
 }
 

@@ -7,23 +7,6 @@ import type { AlertType } from '../../../schema/rest/alert.ts'
 import type { NetworkStatus } from '../../../schema/rest/network.ts'
 import type { Archetype, Audience, HoneypotType } from './port.ts'
 
-/** Findings of the audit. */
-export type AuditCheck =
-  | 'owner_not_renounced'
-  | 'mintable'
-  | 'proxy'
-  | 'hidden_owner'
-  | 'blacklist'
-  | 'transfer_pausable'
-  | 'high_sell_tax'
-  | 'cannot_sell'
-  | 'low_liquidity'
-  | 'lp_unlocked'
-  | 'top10_concentration'
-  | 'liquidity_removed'
-  | 'mint_authority_live'
-  | 'freeze_authority_live'
-
 // The state of the world as plain data. A snapshot is this and the trades, and the data file stores it: field names are
 // part of the file format. Entities refer to each other by list index, which never changes.
 
@@ -128,10 +111,11 @@ export interface ContractState {
 
 export interface RiskState {
   score: number
-  readonly checks: readonly AuditCheck[]
+  /** Findings of the audit. */
+  readonly checks: readonly string[]
   /** Last reported score: changes are measured from it. */
   toldScore: number
-  toldChecks: readonly AuditCheck[]
+  toldChecks: readonly string[]
 }
 
 export interface WalletState {
