@@ -11,8 +11,7 @@ import { startRunner, type Runner } from '../dispatch/runner.ts'
 import { createPaces } from '../dispatch/pace.ts'
 import { locationsOf } from '../dispatch/handler-locations.ts'
 import { freeBytesOf, createDiskGuard, nearlyFull } from '../health/disk-guard.ts'
-import { createDriftCounter, type DriftCounter } from '../health/drift.ts'
-import type { HealthMeter } from '../health/meter.ts'
+import { createDriftCounter } from '../health/drift.ts'
 import { createMeters } from '../health/senders.ts'
 import { createReconciler, type ReconcilerOptions } from '../health/reconcile.ts'
 import { createHealthWatch } from '../health/watch.ts'
@@ -31,7 +30,7 @@ import { createConsolePages, createAdminApp, type AdminAppOptions } from '../adm
 import { resolveAdminToken } from '../admin/token-file.ts'
 import { isLoopback } from '../base/loopback.ts'
 import { createClient } from '../client/index.ts'
-import { createReceiving, type ReceiverObserver } from '../receiver/receive.ts'
+import { createReceiving, observeAll, type ReceiverObserver } from '../receiver/receive.ts'
 import type { ClusterPort } from '../inbox/cluster-port.ts'
 import { runSources } from './sources.ts'
 import { createTrySink } from './try-sink.ts'
@@ -239,11 +238,14 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
     log,
     observerOf(source) {
       const meters = senders.filter(({ sender }) => sender.source === source).map((metered) => metered.meter)
-      return observeWith(metrics.observerOf(source), {
-        meters: [...new Set([meter, ...meters])],
-        // Only the default source's events have a documented format that is checked.
-        drift: source === defaultSource ? drift : null,
-      })
+      const driftObserver: Partial<ReceiverObserver> = {
+        stored(result, delivery) {
+          if (result === 'accepted' && delivery.kind === 'event') drift.accepted(delivery)
+        },
+      }
+      // Only the default source's events have a documented format that is checked.
+      const drifts = source === defaultSource ? [driftObserver] : []
+      return observeAll([metrics.observerOf(source), ...new Set([meter, ...meters]), ...drifts])
     },
     sources: sources.sources,
     logReject: createRejectLog({ ...config, paths, log, clock, rejects }),
@@ -393,38 +395,6 @@ function reconcileClientOf({ config: { api }, log, clock }: AccessOptions): Reco
         return fetch(...request)
       },
     })
-}
-
-interface Observed {
-  readonly meters: readonly HealthMeter[]
-  readonly drift: DriftCounter | null
-}
-
-/** Passes the receiver's results to metrics, meters and drift counter. */
-function observeWith(metrics: Omit<ReceiverObserver, 'signed'>, { meters, drift }: Observed): ReceiverObserver {
-  return {
-    stored(result, delivery) {
-      metrics.stored(result, delivery)
-      for (const meter of meters) meter.stored(result)
-      if (result === 'accepted' && delivery.kind === 'event') drift?.accepted(delivery)
-    },
-    rejected(reason) {
-      metrics.rejected(reason)
-      for (const meter of meters) meter.rejected(reason)
-    },
-    refused(code) {
-      metrics.refused(code)
-      for (const meter of meters) meter.refused()
-    },
-    acknowledged(durationMs) {
-      metrics.acknowledged(durationMs)
-      for (const meter of meters) meter.acknowledged(durationMs)
-    },
-    committed: (size) => metrics.committed(size),
-    signed(isOld) {
-      for (const meter of meters) meter.signed(isOld)
-    },
-  }
 }
 
 /** Applies changes from other processes: pauses, concurrency, shares of rates, and suspects of dead replicas. */

@@ -42,6 +42,18 @@ export interface ReceiverObserver extends IngestObserver {
   signed(isOld: boolean): void
 }
 
+/** An observer that passes every call to all of these. */
+export function observeAll(observers: readonly Partial<ReceiverObserver>[]): ReceiverObserver {
+  return {
+    stored: (result, delivery) => observers.forEach((observer) => observer.stored?.(result, delivery)),
+    rejected: (reason) => observers.forEach((observer) => observer.rejected?.(reason)),
+    refused: (code) => observers.forEach((observer) => observer.refused?.(code)),
+    committed: (batchSize) => observers.forEach((observer) => observer.committed?.(batchSize)),
+    acknowledged: (durationMs) => observers.forEach((observer) => observer.acknowledged?.(durationMs)),
+    signed: (isOld) => observers.forEach((observer) => observer.signed?.(isOld)),
+  }
+}
+
 /** State of the server. */
 export interface ReceiverState {
   /** True once a stop was requested. */

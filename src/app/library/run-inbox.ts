@@ -11,7 +11,7 @@ import type { Logger } from '../../base/log.ts'
 import { reportWaiting, startServing } from '../../inbox/open.ts'
 import { answerFor, send } from '../../receiver/answer.ts'
 import { receiveBytes, toResponse, type DeliveryRequest, type DeliveryResponse } from '../../receiver/receive-bytes.ts'
-import { createReceiving, receive, type ReceiveOptions, type ReceiverObserver } from '../../receiver/receive.ts'
+import { createReceiving, observeAll, receive, type ReceiveOptions } from '../../receiver/receive.ts'
 import { createRejectLog, type RejectLog } from '../../receiver/rejects.ts'
 import { startRetention } from '../../health/retention.ts'
 import { inlineSecrets } from '../../config/credentials.ts'
@@ -87,7 +87,12 @@ export async function runInbox({ settings, open, reporter }: RunInboxOptions) {
   // Not awaited: it counts the backlog.
   reportWaiting(inbox, settings.handlers, log).catch(() => {})
 
-  const observer = observeRequests(reporter)
+  const observer = observeAll([
+    {
+      rejected: (reason) => reporter.report('rejected', { reason }),
+      refused: (code) => reporter.report('refused', { code }),
+    },
+  ])
   const receiving = createReceiving(settings, {
     async accept(batch) {
       disk.check()
@@ -158,17 +163,6 @@ function untilFailure(work: DispatchStore, hasFailed: () => boolean): DispatchSt
     },
     retire: async (owner) => (hasFailed() ? undefined : work.retire(owner)),
     release: async (leases) => (hasFailed() ? undefined : work.release(leases)),
-  }
-}
-
-function observeRequests(reporter: Reporter): ReceiverObserver {
-  return {
-    stored() {},
-    committed() {},
-    acknowledged() {},
-    signed() {},
-    rejected: (reason) => reporter.report('rejected', { reason }),
-    refused: (code) => reporter.report('refused', { code }),
   }
 }
 
