@@ -1,14 +1,10 @@
+import { parseExactJson } from './exact-json.ts'
+
 /** Reads one value of an event's JSON by its path, without loss. */
 export type ExactReader = (path: string) => string | undefined
 
-/** A number or boolean as written in the text. */
-class SourceText {
-  readonly text: string
-
-  constructor(text: string) {
-    this.text = text
-  }
-}
+/** Missing in TypeScript's types. */
+const { isRawJSON } = JSON as unknown as { isRawJSON: (value: unknown) => value is { rawJSON: string } }
 
 /**
  * Creates a reader for the values of a JSON text that keeps every digit. `exact('data.amount_usd')` returns the number
@@ -25,14 +21,9 @@ class SourceText {
 export function createExactReader(text: string): ExactReader {
   let root: { readonly value: unknown } | undefined
   return (path) => {
-    root ??= { value: JSON.parse(text, keepSource) }
+    root ??= { value: parseExactJson(text) }
     return find(root.value, path)
   }
-}
-
-function keepSource(_key: string, value: unknown, context?: { readonly source?: string }): unknown {
-  const isLossy = typeof value === 'number' || typeof value === 'boolean'
-  return isLossy && context?.source !== undefined ? new SourceText(context.source) : value
 }
 
 /** Each node has one path to it, so none is visited twice, even if the path has many dots. */
@@ -43,12 +34,13 @@ function find(node: unknown, path: string): string | undefined {
     if (found !== undefined) return found
   }
   const leaf = childOf(node, path)
-  if (leaf instanceof SourceText) return leaf.text
+  if (isRawJSON(leaf)) return leaf.rawJSON
+  if (typeof leaf === 'number' || typeof leaf === 'boolean') return String(leaf)
   return typeof leaf === 'string' ? leaf : undefined
 }
 
-/** Reads own properties only, so `__proto__` and `constructor` are ordinary keys. (The `length` of an array is not a SourceText.) */
+/** Reads own enumerable properties only: `__proto__` and `constructor` are ordinary keys, and an array has no `length`. */
 function childOf(node: unknown, key: string): unknown {
-  if (typeof node !== 'object' || node === null || node instanceof SourceText) return undefined
-  return Object.hasOwn(node, key) ? Reflect.get(node, key) : undefined
+  if (typeof node !== 'object' || node === null || isRawJSON(node)) return undefined
+  return Object.prototype.propertyIsEnumerable.call(node, key) ? Reflect.get(node, key) : undefined
 }
