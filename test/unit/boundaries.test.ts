@@ -22,8 +22,7 @@ const rules: Readonly<Record<string, string>> = {
   admin: 'base inbox health signature schema prom-client zod',
   app: 'base signature sources config inbox inbox/sqlite receiver dispatch health client admin schema',
   web: 'schema src/base/exact-json.ts src/dispatch/format.ts src/health/words.ts @mantine/core @mantine/hooks @mantine/spotlight @tanstack/react-query @tanstack/react-virtual react react-dom/client uplot wouter',
-  emulator:
-    'base schema signature @noble/curves/ed25519.js @noble/hashes/sha2.js @noble/hashes/sha3.js @noble/hashes/utils.js @scure/base yaml zod',
+  emulator: 'base schema signature @noble/curves/ed25519.js @scure/base yaml zod',
   cli: 'base signature sources config inbox inbox/sqlite inbox/postgres receiver dispatch health client admin schema app emulator commander onchain-inbox/testing p-queue raw-body zod',
   'src/index.ts': 'base dispatch app',
   'src/cli.ts': 'cli',
