@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { createCurve, curveDecimals, quoteBuy, quoteCurveBuy, quoteSale } from '../../src/emulator/world/exchange.ts'
+import { createCurve, curveDecimals, quoteCurveBuy, quoteSale, quoteSwap } from '../../src/emulator/world/exchange.ts'
 import type { TokenState } from '../../src/emulator/world/state.ts'
 import { collectEvents, dataOf, openWorld } from '../support/world.ts'
 
@@ -7,8 +7,7 @@ const sol = 1_000_000_000n
 const wholeToken = 10n ** BigInt(curveDecimals)
 
 it('R28 a pool has an impact of 4.748 % for 5 coins into 100 at a fee of 0.30 %', () => {
-  const pool = { coins: 100n * sol, tokens: 1_000_000n * wholeToken }
-  expect(quoteBuy(pool, 5n * sol, 30)).toEqual({
+  expect(quoteSwap(100n * sol, 1_000_000n * wholeToken, 5n * sol, 30)).toEqual({
     paid: 5n * sol,
     // 4.985 · 1,000,000 / 104.985
     received: 47_482_973_758n,

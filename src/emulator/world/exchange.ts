@@ -16,7 +16,7 @@ export interface Quote {
 export function quotePurchase({ pool, curve }: TokenState, coins: bigint): Quote | null {
   if (coins <= 1n) return null
   const fromCurve = curve === null || curve.realTokens === 0n ? null : quoteCurveBuy(curve, coins)
-  const quote = pool === null ? fromCurve : quoteBuy(pool, coins, pool.feeBps)
+  const quote = pool === null ? fromCurve : quoteSwap(pool.coins, pool.tokens, coins, pool.feeBps)
   return quote !== null && quote.received > 0n && quote.paid <= coins ? quote : null
 }
 
@@ -28,7 +28,7 @@ export function quoteSale({ contract, pool, curve }: TokenState, units: bigint):
     return quote.received > 0n && quote.received + quote.fee <= curve.realCoins ? quote : null
   }
   const tax = (units * BigInt(contract.sellTaxBps)) / bps
-  const { received, fee, impactPct } = quoteSell(pool, units - tax, pool.feeBps)
+  const { received, fee, impactPct } = quoteSwap(pool.tokens, pool.coins, units - tax, pool.feeBps)
   if (received <= 0n) return null
   return { paid: units, received, fee: (fee * pool.coins) / pool.tokens, impactPct }
 }
@@ -65,16 +65,8 @@ export function poolRatio(token: TokenState): bigint {
 
 const bps = 10_000n
 
-/** out = a(1−f)·y / (x + a(1−f)), rounded down. */
-export function quoteBuy(pool: Pool, coins: bigint, feeBps: number): Quote {
-  return quote(pool.coins, pool.tokens, coins, feeBps)
-}
-
-function quoteSell(pool: Pool, tokens: bigint, feeBps: number): Quote {
-  return quote(pool.tokens, pool.coins, tokens, feeBps)
-}
-
-function quote(reserveIn: bigint, reserveOut: bigint, paid: bigint, feeBps: number): Quote {
+/** Quotes a swap in a pool: out = a(1−f)·y / (x + a(1−f)), rounded down. */
+export function quoteSwap(reserveIn: bigint, reserveOut: bigint, paid: bigint, feeBps: number): Quote {
   const net = (paid * (bps - BigInt(feeBps))) / bps
   const received = (net * reserveOut) / (reserveIn + net)
   return { paid, received, fee: paid - net, impactPct: toImpact(net, reserveIn) }
