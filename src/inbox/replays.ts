@@ -4,20 +4,16 @@ import {
   replayStates,
   sourceOf,
   type EventStatus,
+  type EventSummary,
   type HandlerRoute,
   type ReplayFilter,
   type ReplayRecord,
+  type StoredEvent,
 } from './port.ts'
 
 /** The fields of a stored event that a filter compares. `status` is lazy, because it has to read the runs. */
-export interface FilteredEvent {
-  readonly id: string
-  readonly secretLabel: string
-  readonly type: string
-  /** Both null if the event's key is its id. */
-  readonly network: string | null
-  readonly address: string | null
-  readonly receivedAt: number
+export interface FilteredEvent
+  extends Pick<EventSummary, 'id' | 'type' | 'network' | 'address' | 'receivedAt'>, Pick<StoredEvent, 'secretLabel'> {
   readonly status: () => EventStatus
 }
 
@@ -67,36 +63,24 @@ export function partsOfKey(key: string | null): { readonly network: string | nul
 }
 
 /** The fields of an event that replays and backfills read. */
-export interface ScannedEvent {
-  readonly seq: number
-  readonly id: string
-  readonly type: string
-  readonly receivedAt: number
-  /** Null if the key is the event's own id. */
+export interface ScannedEvent extends Pick<StoredEvent, 'seq' | 'id' | 'type' | 'receivedAt' | 'secretLabel'> {
+  /** `network:address`; null if the key is the event's own id. */
   readonly key: string | null
-  readonly secretLabel: string
-  /** Null unless the event was pruned. */
+  /** Index in `eventStatuses`, set when the event is pruned; null before. */
   readonly finalStatus: number | null
 }
 
 /** A row of the table `replay`. `Flag`: the store's type for booleans. */
-export interface ReplayRow<Flag> {
-  readonly id: number
+export interface ReplayRow<Flag> extends Omit<
+  ReplayRecord,
+  'filter' | 'newKeys' | 'state' | 'scannedSeq' | 'openRuns'
+> {
   /** JSON of a `ReplayFilter`. */
   readonly filter: string
-  /** Maximum runs created per second; null: no limit. */
-  readonly perSecond: number | null
   readonly newKeys: Flag
   /** The index of its name in `replayStates`. */
   readonly state: number
-  readonly createdAt: number
-  /** Null while running. */
-  readonly endedAt: number | null
   readonly nextSeq: number
-  readonly lastSeq: number
-  readonly events: number
-  readonly runs: number
-  readonly skipped: number
 }
 
 export function toReplayRecord({ nextSeq, state, filter, ...row }: ReplayRow<boolean>, openRuns: number): ReplayRecord {

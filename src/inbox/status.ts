@@ -33,6 +33,7 @@ export function deriveEventStatus(runs: Iterable<RunProgress>): EventStatus {
 export interface ProgressRow {
   readonly state: number
   readonly attempt: number
+  /** 0 for a live run. */
   readonly replayId: number
 }
 

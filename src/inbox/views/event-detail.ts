@@ -12,7 +12,7 @@ import {
 } from '../port.ts'
 import { partsOfKey } from '../replays.ts'
 import { statusOf, toProgress } from '../status.ts'
-import { rowsOf, type Tables, type ViewStore } from './tables.ts'
+import { rowsOf, type ErrorColumns, type Tables, type ViewStore } from './tables.ts'
 
 /** Larger states are not searched for the keys of a run: an index by version would slow down every write. */
 const maxSearchedState = 10_000
@@ -35,13 +35,6 @@ export function attemptsOf(store: ViewStore, eb: ExpressionBuilder<Tables, 'run'
       'attempt.error_stack as errorStack',
       sql<number>`${sql.ref(store.attemptOrder)}`.as('position'),
     ])
-}
-
-interface ErrorColumns {
-  /** All null for an attempt without an error. */
-  readonly errorName: string | null
-  readonly errorMessage: string | null
-  readonly errorStack: string | null
 }
 
 export function errorOf(row: ErrorColumns | undefined): RunError {

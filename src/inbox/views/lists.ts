@@ -1,16 +1,7 @@
 import { sql } from 'kysely'
 import { decodeCursor, toPage, decodeDigestCursor } from '../cursor.ts'
 import { maxBlockedRuns } from '../jobs.ts'
-import type {
-  AuditRecord,
-  GapRecord,
-  Page,
-  PageQuery,
-  ReplayRecord,
-  QueryStore,
-  ReplayFilter,
-  ConflictRecord,
-} from '../port.ts'
+import type { AuditRecord, Page, PageQuery, ReplayRecord, QueryStore, ReplayFilter, ConflictRecord } from '../port.ts'
 import { toReplayRecord, checkReplayFilter, matchesFilter, partsOfKey } from '../replays.ts'
 import { cursorNumber, type ViewStore, rowsOf, turn } from './tables.ts'
 import { runState } from '../run-sql.ts'
@@ -95,7 +86,7 @@ export function createLists({
           .orderBy('id', 'desc')
           .limit(limit)
           .execute()
-        return rows.map((row) => ({ ...row, detail: JSON.parse(row.detail) }) as AuditRecord)
+        return rows.map((row) => ({ ...row, detail: JSON.parse(row.detail) as AuditRecord['detail'] }))
       }),
     async gaps() {
       const newest = db.selectFrom('gap').select('id').orderBy('id', 'desc').limit(maxGaps)
@@ -121,12 +112,10 @@ export function createLists({
         )
         .orderBy('id', 'desc')
         .execute()
-      return rows.map(({ lostFrom, lostTo, ...gap }) => {
-        return {
-          ...gap,
-          lost: lostFrom === null || lostTo === null ? null : { from: lostFrom, to: lostTo },
-        } as GapRecord
-      })
+      return rows.map(({ lostFrom, lostTo, ...gap }) => ({
+        ...gap,
+        lost: lostFrom === null || lostTo === null ? null : { from: lostFrom, to: lostTo },
+      }))
     },
     async unknownIds(ids) {
       const rows = ids.length === 0 ? [] : await db.selectFrom('event').select('id').where('id', 'in', ids).execute()

@@ -1,21 +1,42 @@
 import { sql, type Kysely, type RawBuilder } from 'kysely'
 import type { jsonArrayFrom } from 'kysely/helpers/sqlite'
+import type {
+  AttemptRecord,
+  AuditRecord,
+  ConflictDetail,
+  EventDetail,
+  GapRecord,
+  HandlerStats,
+  Item,
+  QuarantinedBody,
+  RunRecord,
+  SecretUse,
+  StateEntry,
+} from '../port.ts'
+import type { ReplayRow, ScannedEvent } from '../replays.ts'
+import type { ProgressRow } from '../status.ts'
 
 /** A flag: 0 or 1 on SQLite, a boolean on PostgreSQL. */
 type Flag = number | boolean
 
+/** The column of a field: `receivedAt` is stored in `received_at`. */
+type Snake<S extends string> = S extends `${infer C}${infer Rest}`
+  ? `${C extends Lowercase<C> ? C : `_${Lowercase<C>}`}${Snake<Rest>}`
+  : S
+
+/** The columns in which the fields of a record are stored. */
+type Columns<T> = { readonly [K in keyof T & string as Snake<K>]: T[K] }
+
+/** The error of an attempt; all null without one. */
+export interface ErrorColumns {
+  readonly errorName: string | null
+  readonly errorMessage: string | null
+  readonly errorStack: string | null
+}
+
 /** The columns that queries read, with the same names in both stores. Times are milliseconds since 1970. */
 export interface Tables {
-  readonly event: {
-    readonly seq: number
-    readonly id: string
-    readonly type: string
-    readonly created_at: string
-    readonly received_at: number
-    /** `network:address`; null if the key is the event's own id. */
-    readonly key: string | null
-    /** Names the source: see `sourceOf`. */
-    readonly secret_label: string
+  readonly event: Columns<ScannedEvent & Pick<EventDetail, 'createdAt' | 'trace'>> & {
     /**
      * Milliseconds from `received_at` to the start of the transaction that stored the event; null for events of older
      * versions.
@@ -23,131 +44,54 @@ export interface Tables {
     readonly stored_ms: number | null
     /** Id in `header_set`; null: no stored headers. */
     readonly header_set: number | null
-    /** W3C `traceparent` of the delivery; null without one. */
-    readonly trace: string | null
-    /** Index in `eventStatuses`, set when the event is pruned; null before. */
-    readonly final_status: number | null
   }
   readonly body: { readonly seq: number; readonly raw: Buffer }
   readonly header_set: { readonly id: number; readonly headers: string }
   readonly redelivery: { readonly event_seq: number; readonly count: number }
-  readonly conflict: {
+  readonly conflict: Columns<Pick<ConflictDetail, 'digest' | 'receivedAt' | 'count' | 'raw'>> & {
     readonly event_seq: number
-    readonly digest: string
-    readonly received_at: number
-    readonly count: number
-    readonly raw: Buffer
   }
-  readonly quarantine: {
-    readonly seq: number
-    readonly id: string
-    readonly reason: string
-    readonly received_at: number
-    readonly secret_label: string
-    readonly count: number
-    readonly raw: Buffer
-  }
-  readonly handler: {
+  readonly quarantine: Columns<Omit<QuarantinedBody, 'sizeBytes'>> & { readonly seq: number }
+  readonly handler: Columns<Pick<HandlerStats, 'concurrency' | 'superseded' | 'backfillSeq'>> & {
     readonly id: number
     readonly name: string
     readonly paused: Flag
-    /** Concurrency that an operator set; null: the default. */
-    readonly concurrency: number | null
-    readonly superseded: number
-    /** Next event of the backfill; null: no backfill in progress. */
-    readonly backfill_seq: number | null
   }
-  readonly run: {
+  readonly run: Columns<ProgressRow & Pick<RunRecord, 'crashed' | 'startedAt'>> & {
     readonly id: number
     readonly event_seq: number
     readonly handler_id: number
-    /** 0 for a live run. */
-    readonly replay_id: number
     /** Null: the run has no key, so it waits for no other run. */
     readonly key: string | null
-    readonly state: number
     readonly run_at: number
-    readonly attempt: number
-    readonly crashed: number
-    /** Start of the latest attempt; null before the first. */
-    readonly started_at: number | null
     readonly ended_at: number
     /** See `errorGroupOf`; null for a run that was never a dead letter, and for dead letters of older versions. */
     readonly error_group: string | null
   }
-  readonly attempt: {
+  readonly attempt: Columns<Omit<AttemptRecord, 'error'> & ErrorColumns> & {
     readonly run_id: number
-    readonly attempt: number
-    readonly started_at: number
-    readonly ended_at: number
-    readonly outcome: 'retry' | 'dead' | 'crashed' | 'dropped'
-    /** The error of the attempt, in three columns; null without an error. */
-    readonly error_name: string | null
-    readonly error_message: string | null
-    readonly error_stack: string | null
     /** The order of attempts: `rowid` on SQLite, `seq` on PostgreSQL. */
     readonly rowid: number
     readonly seq: number
   }
-  readonly item: { readonly run_id: number; readonly payload: string; readonly idempotency_key: string }
-  readonly state: {
-    readonly handler_id: number
-    readonly key: string
-    readonly version: number
-    /** Null: never. */
-    readonly expires_at: number | null
-  }
-  readonly replay: {
-    readonly id: number
-    /** JSON of a `ReplayFilter`. */
-    readonly filter: string
-    /** Maximum runs created per second; null: no limit. */
-    readonly per_second: number | null
-    readonly new_keys: Flag
-    readonly state: number
-    readonly created_at: number
-    /** Null while running. */
-    readonly ended_at: number | null
-    readonly next_seq: number
-    readonly last_seq: number
-    readonly events: number
-    readonly runs: number
-    readonly skipped: number
-  }
-  readonly audit: {
-    readonly id: number
-    readonly at: number
-    readonly action: string
+  readonly item: Columns<Item> & { readonly run_id: number }
+  readonly state: Columns<Pick<StateEntry, 'key' | 'version' | 'expiresAt'>> & { readonly handler_id: number }
+  readonly replay: Columns<ReplayRow<Flag>>
+  readonly audit: Columns<Pick<AuditRecord, 'id' | 'at' | 'action'>> & {
     readonly detail: string
-    /** Null for the inbox itself and for commands. */
-    readonly by_whom: string | null
+    readonly by_whom: AuditRecord['by']
   }
-  /** See `GapRecord`. `lost_from` and `lost_to` are null if nothing was lost. */
-  readonly gap: {
+  readonly gap: Columns<Omit<GapRecord, 'from' | 'to' | 'lost'>> & {
     readonly id: number
     readonly from_at: number
     readonly to_at: number
-    readonly kind: string
-    /** Null for a restored file. */
-    readonly retried_until: number | null
     /** Both null if nothing was lost. */
     readonly lost_from: number | null
     readonly lost_to: number | null
-    readonly arrived: number
-    readonly arrived_lost: number
-    /** Null if no late event has arrived. */
-    readonly last_arrival_at: number | null
-    /** Null until an operator acknowledges it. */
-    readonly acknowledged_at: number | null
   }
   readonly tally: { readonly minute: number; readonly type: string; readonly network: string; readonly count: number }
   readonly hour: { readonly hour: number; readonly first_seq: number; readonly last_seq: number }
-  readonly secret_use: {
-    readonly label: string
-    readonly first_at: number
-    readonly last_at: number
-    readonly count: number
-  }
+  readonly secret_use: Columns<SecretUse>
   readonly meta: { readonly name: string; readonly value: number }
 }
 
