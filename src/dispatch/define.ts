@@ -29,7 +29,7 @@ export interface RetryOptions {
 
 /** A failed attempt, as passed to a retry policy. */
 export interface RetryFailure {
-  /** Number of failed attempts of the run, this one included: 1, 2, 3 … */
+  /** Number of failed attempts of the run, this one included: 1, 2, 3 … Attempts ended by a crash don't count. */
   readonly failures: number
   /** The thrown error: its class name, or a code such as `handler_timeout`, and its message. */
   readonly error: { readonly name: string; readonly message: string }

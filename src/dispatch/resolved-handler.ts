@@ -1,35 +1,25 @@
 import type { HandlerRoute } from '../inbox/port.ts'
 import type { RunContext } from './context.ts'
-import type { HandlerEvent, RetryOptions, RetryPolicy } from './define.ts'
+import type { HandlerDefinition, HandlerEvent, RetryOptions, RetryPolicy } from './define.ts'
 import type { CircuitBreaker } from './circuit-breaker.ts'
 import type { Clock } from '../base/clock.ts'
 import { messageOf } from '../base/errors.ts'
 import type { Logger } from '../base/log.ts'
 
 /** A valid handler with its defaults, or a sink in the same form. */
-export interface ResolvedHandler {
+export interface ResolvedHandler
+  extends
+    Required<Omit<HandlerRoute, 'sources' | 'keyPaths'>>,
+    Pick<HandlerRoute, 'sources' | 'keyPaths'>,
+    Required<Pick<HandlerDefinition<'*'>, 'concurrency' | 'priority' | 'timeoutMs' | 'isolate'>> {
   readonly kind: 'handler' | 'sink'
-  readonly name: string
-  readonly types: readonly string[]
-  /** Names of sources, or `*` for all. Absent: the default source. */
-  readonly sources?: readonly string[] | undefined
   /** Provider of all its sources; absent: any. */
   readonly provider?: string | undefined
-  readonly order: 'key' | 'none'
-  readonly keyPaths?: readonly string[] | undefined
-  readonly concurrency: number
   /** Maximum number of items per `send`; 1 for a handler. */
   readonly batch: number
   readonly rate?: number | undefined
-  readonly priority: number
-  readonly timeoutMs: number
   readonly retry: Readonly<Required<RetryOptions>> | RetryPolicy
-  readonly onDead: 'skip' | 'hold'
-  readonly latestOnly: boolean
-  /** A number is milliseconds since 1970. */
-  readonly from: 'now' | 'beginning' | number
   readonly maxAgeMs?: number | undefined
-  readonly isolate: boolean
   readonly match?: ((event: HandlerEvent<'*'>) => boolean) | undefined
   readonly run: (ctx: RunContext) => void | Promise<void>
   /** Called when an operator changes the concurrency. */

@@ -2,11 +2,7 @@ import { inspect } from 'node:util'
 import type { RetryFailure, RetryOptions, RetryPolicy } from './define.ts'
 
 /** A run after a failed attempt. */
-export interface FailedAttempt {
-  /** Number of failed attempts, this one included. Attempts ended by a crash don't count. */
-  readonly failures: number
-  /** Delay that the handler asked for, in milliseconds. */
-  readonly retryAfterMs: number | undefined
+export interface FailedRun extends Pick<RetryFailure, 'failures' | 'retryAfterMs'> {
   /** A number in [0, 1). */
   readonly random: number
 }
@@ -19,7 +15,7 @@ export const maxRetryAfterMs = 365 * 24 * 3_600_000
  * doubles from `baseMs` up to `capMs`. Half jitter (0.5 to 1 times the delay) spreads runs that failed together. A
  * longer delay that the handler asked for wins.
  */
-export function retryDelayMs(options: Readonly<Required<RetryOptions>>, failed: FailedAttempt): number | null {
+export function retryDelayMs(options: Readonly<Required<RetryOptions>>, failed: FailedRun): number | null {
   if (failed.failures >= options.attempts) return null
   const full = Math.min(options.capMs, options.baseMs * 2 ** (failed.failures - 1))
   const jittered = Math.round(full * (0.5 + failed.random / 2))

@@ -1,6 +1,6 @@
 import { InboxError, messageOf, withoutUserinfo } from '../base/errors.ts'
 import { handlerFrame } from '../inbox/error-group.ts'
-import type { Lease, Outcome, RunError } from '../inbox/port.ts'
+import type { CrashedRun, Lease, Outcome, RunError } from '../inbox/port.ts'
 import type { Clock } from '../base/clock.ts'
 import { createLogLimit } from '../base/log-limit.ts'
 import { safeText, type Logger } from '../base/log.ts'
@@ -55,10 +55,7 @@ function text(value: unknown, maxLength: number): string | undefined {
 }
 
 /** Log fields of an attempt. */
-export interface AttemptName {
-  readonly handler: string
-  readonly attempt: number
-  readonly eventId: string
+export interface AttemptName extends Pick<CrashedRun, 'handler' | 'attempt' | 'eventId'> {
   /** Id of its replay; absent for a live run. */
   readonly replay?: number | undefined
 }
@@ -68,12 +65,7 @@ export function attemptNameOf({ handler, attempt, event, replay }: Lease): Attem
 }
 
 /** Logs an attempt that failed, after its outcome was stored. Rate limited. */
-export type FailureLog = (attempt: AttemptName, outcome: Outcome | DeadOutcome) => void
-
-interface DeadOutcome {
-  readonly kind: 'dead'
-  readonly error: RunError
-}
+export type FailureLog = (attempt: AttemptName, outcome: Outcome | { kind: 'dead'; error: RunError }) => void
 
 export function createFailureLog({ log, clock }: { readonly log: Logger; readonly clock: Clock }): FailureLog {
   const limit = createLogLimit(clock)

@@ -58,6 +58,7 @@ export interface RunnerData {
   readonly secrets: readonly Secret[]
   /** Undefined: no access to the upstream REST API. */
   readonly api?: ApiAccess | undefined
+  /** Maximum number of concurrent runs per thread. */
   readonly concurrency: number
   readonly owner: string
   readonly suspects: boolean

@@ -2,25 +2,20 @@ import type { MessagePort } from 'node:worker_threads'
 import { InboxError, messageOf } from '../base/errors.ts'
 import type { Inbox } from '../inbox/port.ts'
 import type { Secret } from '../signature/keys.ts'
-import type { ApiAccess } from './api.ts'
 import type { OpenBreaker } from './circuit-breaker.ts'
 import { nameFields } from './blockage.ts'
 import { HandlerThread, type HandlerThreadOptions, type UnusableReason } from './handler-thread.ts'
-import type { HandlerInfo, RunnerOrder, StartData } from './runner-protocol.ts'
-import { withoutChecks, type HandlerLocations, type Selection } from './handler-locations.ts'
+import type { HandlerInfo, RunnerData, RunnerOrder, StartData } from './runner-protocol.ts'
+import { withoutChecks, type Selection } from './handler-locations.ts'
 
-export interface ThreadOptions extends Pick<HandlerThreadOptions, 'clock' | 'log' | 'onSettled' | 'onOutput'> {
+export interface ThreadOptions
+  extends
+    Pick<HandlerThreadOptions, 'clock' | 'log' | 'onSettled' | 'onOutput'>,
+    Pick<RunnerData, 'locations' | 'api' | 'concurrency' | 'logLevel' | 'prettyLog'> {
   readonly inbox: Pick<Inbox, 'settle' | 'release' | 'reap' | 'stats' | 'retire'>
   readonly openDispatchChannel: () => Promise<MessagePort>
-  readonly locations: HandlerLocations
   /** Current webhook secrets, for sinks that sign. Default: none. */
   readonly secrets?: () => readonly Secret[]
-  /** Undefined: no access to the upstream REST API. */
-  readonly api?: ApiAccess | undefined
-  /** Maximum number of concurrent runs per thread. */
-  readonly concurrency: number
-  readonly logLevel: string
-  readonly prettyLog: boolean
   /** Called once for each thread that was lost. */
   readonly onReplaced: (reason: string) => void
 }

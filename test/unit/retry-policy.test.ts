@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { handlerDefaults } from '../../src/dispatch/define.ts'
-import { maxRetryAfterMs, retryDelayMs, type FailedAttempt } from '../../src/dispatch/retry-policy.ts'
+import { maxRetryAfterMs, retryDelayMs, type FailedRun } from '../../src/dispatch/retry-policy.ts'
 
 const defaults = handlerDefaults.retry
 
@@ -15,7 +15,7 @@ const options = fc
 const failures = fc.integer({ min: 1, max: 2_500 })
 const random = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true })
 
-function after(failures: number, given: Partial<FailedAttempt> = {}): number | null {
+function after(failures: number, given: Partial<FailedRun> = {}): number | null {
   return retryDelayMs(defaults, { failures, retryAfterMs: undefined, random: 0, ...given })
 }
 

@@ -344,18 +344,19 @@ export function createRuns(
     const owned = leases.ofOwner(owner)
     const dead = owned.flatMap((entry) => {
       leases.remove(entry)
-      return crash(entry.runId, entry) ?? []
+      return crash(entry) ?? []
     })
     return { runs: owned.length, dead }
   }
 
   /** Reaps the runs that were in flight when an earlier process died. Returns new dead letters. */
   function reapDeadProcess(): CrashedRun[] {
-    return sql.running.all().flatMap((run) => crash(run.id, run) ?? [])
+    return sql.running.all().flatMap((run) => crash(run) ?? [])
   }
 
   /** Counts a crash. Returns the run if it became a dead letter, else null. */
-  function crash(runId: number, run: RunQueue & Pick<LeaseEntry, 'attempt' | 'crashed'>): CrashedRun | null {
+  function crash(run: RunQueue & Pick<LeaseEntry, 'runId' | 'attempt' | 'crashed'>): CrashedRun | null {
+    const { runId } = run
     const now = clock.now()
     const ended = { runId, startedAt: sql.startOf.get(runId)?.startedAt ?? now, endedAt: now }
     const crashed = run.crashed + 1

@@ -8,7 +8,7 @@ import type { Lease, SourceKey, StateEntry, StoredEvent } from '../port.ts'
 import type { ReplayRow as StoredReplay, ScannedEvent } from '../replays.ts'
 import { isClaimable, isDeadLetter, isOpen, replayState, runState as state } from '../run-sql.ts'
 import type { ProgressRow } from '../status.ts'
-import type { RunQueue } from './leases.ts'
+import type { LeaseEntry, RunQueue } from './leases.ts'
 
 /*
  * All statements of the writer, grouped by what they are for. Each is prepared once, at the start. Parameters are positional, in the order
@@ -95,12 +95,6 @@ type ClaimRow = LeaseRow &
   Pick<Lease, 'runId' | 'token' | 'attempt' | 'failed' | 'crashed' | 'key'> &
   Pick<StoredEvent, 'seq'>
 
-interface RunningRow extends RunQueue {
-  readonly id: number
-  readonly attempt: number
-  readonly crashed: number
-}
-
 const queueColumns = 'handler_id AS handlerId, replay_id AS replayId, key'
 
 /** Runs that are created, searched or claimed. */
@@ -179,8 +173,8 @@ const ending = {
   countSuperseded: write(`UPDATE handler SET superseded = superseded + ? WHERE id = ?`),
   isItem: read<{ found: number }>(`SELECT 1 AS found FROM item WHERE run_id = ?`),
   startOf: read<{ startedAt: number | null }>(`SELECT started_at AS startedAt FROM run WHERE id = ?`),
-  running: read<RunningRow>(
-    `SELECT id, ${queueColumns}, attempt, crashed FROM run INDEXED BY run_open WHERE state = ${state.running} AND ${isOpen()}`,
+  running: read<RunQueue & Pick<LeaseEntry, 'runId' | 'attempt' | 'crashed'>>(
+    `SELECT id AS runId, ${queueColumns}, attempt, crashed FROM run INDEXED BY run_open WHERE state = ${state.running} AND ${isOpen()}`,
   ),
   eventIdOf: read<{ id: string }>(`SELECT id FROM event WHERE seq = (SELECT event_seq FROM run WHERE id = ?)`),
   runOf: read<RunQueue & { readonly state: number; readonly attempt: number }>(
