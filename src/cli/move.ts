@@ -77,10 +77,10 @@ function holdsPassword({ password, searchParams }: URL): boolean {
 
 function render({ result, from, to, tables }: MoveReport): string {
   if (result === 'finished') return `nothing to do: ${from} was already moved to ${to}`
-  const rows = tables.map(({ table, rows: count, compared }) => [table, String(count), String(compared)])
+  const rows = tables.map(({ table, rows: count }) => [table, String(count)])
   return (
     `moved ${from} to ${to}; both databases agree\n\n` +
-    `${renderTable(['table', 'rows', 'compared'], rows)}\n\n` +
+    `${renderTable(['table', 'rows'], rows)}\n\n` +
     `Start the replicas with this database in INBOX_DATABASE_URL. The file can't be served any more: keep it as a backup.`
   )
 }

@@ -156,41 +156,35 @@ test('a move finds changed, missing and added rows, stores nothing, and can be r
   const url = await postgres.createDatabase()
   const lastRun = fileValue<number>(store.file, 'SELECT max(id) FROM run')
   const lastEvent = fileValue<number>(store.file, 'SELECT max(seq) FROM event')
-  const damages: readonly [string, string][] = [
-    ['UPDATE inbox.body SET raw = set_byte(raw, 0, 7) WHERE seq = 5', 'body: the row with seq 5 differs'],
-    [`DELETE FROM inbox.run WHERE id = ${lastRun}`, 'run: '],
+  const damages: readonly [table: string, when: string, damage: string, difference: string][] = [
+    ['body', 'NEW.seq = 5', 'NEW.raw := set_byte(NEW.raw, 0, 7)', 'the row with seq 5'],
+    ['run', `NEW.id = ${lastRun}`, 'RETURN NULL', `the row with id ${lastRun}`],
+    ['event', `NEW.seq = ${lastEvent}`, 'NEW.seq := NEW.seq + 1', `the row with seq ${lastEvent}`],
     [
-      `UPDATE inbox.event SET seq = seq + 1 WHERE seq = ${lastEvent}`,
-      `event: the highest key is ${lastEvent + 1}, expected ${lastEvent}`,
+      'redelivery',
+      'NEW.event_seq <> 1000000',
+      'INSERT INTO inbox.redelivery VALUES (1000000, 1, 1) ON CONFLICT DO NOTHING',
+      '',
     ],
-    ['INSERT INTO inbox.redelivery VALUES (1000000, 1, 1)', 'redelivery: '],
-    [
-      `UPDATE inbox.state SET value = '1 ' WHERE value = '1'`,
-      'state: the row with handler_id 1, key "\\u0000" differs',
-    ],
-    [`UPDATE inbox.attempt SET run_id = run_id + 1 WHERE seq = 1`, 'attempt: the row with seq 1 differs'],
-    [`UPDATE inbox.item SET payload = chr(1) || chr(2) || payload`, 'item: the row with'],
-    ['UPDATE inbox.handler SET paused = NOT paused WHERE id = 2', 'handler: the row with id 2 differs'],
-    ['UPDATE inbox.replay SET per_second = per_second + 1e-12', 'replay: the row with id 1 differs'],
-    ['NEW.last_seq := NEW.last_seq - 1', 'counters: expected'],
+    ['state', `NEW.value = '1'`, `NEW.value := '1 '`, 'the row with handler_id 1, key "\\u0000"'],
+    ['attempt', 'NEW.seq = 1', 'NEW.run_id := NEW.run_id + 1', 'the row with seq 1'],
+    ['item', 'true', 'NEW.payload := chr(1) || chr(2) || NEW.payload', 'the row with'],
+    ['handler', 'NEW.id = 2', 'NEW.paused := NOT NEW.paused', 'the row with id 2'],
+    ['replay', 'true', 'NEW.per_second := NEW.per_second + 1e-12', 'the row with id 1'],
   ]
-  // The counter is set once all rows are copied.
-  await ask(
-    url,
-    `CREATE FUNCTION public.damage() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN ${damages.map(([sql]) => `${sql};`).join(' ')} RETURN NEW; END $$;
-     CREATE TRIGGER damage BEFORE UPDATE ON inbox.counter FOR EACH ROW EXECUTE FUNCTION public.damage()`,
-  )
-  const result = await runCli(['move', '--from', `sqlite:${store.file}`, '--to', 'env:TO'], {
-    cwd: store.cwd,
-    env: { TO: url },
-  })
-  expect(result.code).toBe(1)
-  expect(result.errors).toContain('database_corrupt: ')
-  for (const [, text] of damages) expect(result.errors).toContain(`\n  ${text}`)
-  expect(result.errors.trim().split('\n')).toHaveLength(damages.length + 1)
-
+  for (const [table, when, damage, difference] of damages) {
+    await ask(
+      url,
+      `CREATE FUNCTION public.damage() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN ${damage}; RETURN NEW; END $$;
+       CREATE TRIGGER damage BEFORE INSERT ON inbox.${table} FOR EACH ROW WHEN (${when}) EXECUTE FUNCTION public.damage()`,
+    )
+    await expect(move(store.file, url)).rejects.toMatchObject({
+      code: 'database_corrupt',
+      message: expect.stringContaining(`rolled back: ${table}: ${difference}`) as string,
+    })
+    await ask(url, 'DROP FUNCTION public.damage CASCADE')
+  }
   expect(await number(url, 'SELECT count(*) FROM inbox.event')).toBe(0)
-  await ask(url, 'DROP TRIGGER damage ON inbox.counter')
   expect(await move(store.file, url)).toMatchObject({ result: 'moved' })
 })
 

@@ -80,11 +80,11 @@ export function openMovedFile(path: string, clock: Clock) {
   const number = (sql: string) => Number(db.prepare(sql).pluck().get() ?? 0)
 
   /** The next rows after a key: up to 1,000 rows or 4 MiB. */
-  function rows(table: MovedTable, after: Key | null, limit = maxRows): readonly Row[] {
+  function rows(table: MovedTable, after: Key | null): readonly Row[] {
     const keys = keysIn(table).join(', ')
     const condition = after === null ? '' : `WHERE (${keys}) > (${after.map(() => '?').join(', ')})`
     const statement = db.prepare<unknown[], Row>(
-      `SELECT ${columnsIn(table, Object.keys(table.columns))} FROM "${table.name}" ${condition} ORDER BY ${keys} LIMIT ${limit}`,
+      `SELECT ${columnsIn(table)} FROM "${table.name}" ${condition} ORDER BY ${keys} LIMIT ${maxRows}`,
     )
     const batch: Row[] = []
     let bytes = 0
@@ -126,15 +126,6 @@ export function openMovedFile(path: string, clock: Clock) {
         )
         .all(),
     rows,
-    /** The key of the last row; null: there is none. */
-    highest(table: MovedTable): Key | null {
-      const order = keysIn(table).map((key) => `${key} DESC`)
-      const statement = db.prepare<[], Row>(
-        `SELECT ${columnsIn(table, table.key)} FROM "${table.name}" ORDER BY ${order.join(', ')} LIMIT 1`,
-      )
-      const row = statement.get()
-      return row === undefined ? null : keyOf(table, row)
-    },
     count: ({ name }: MovedTable) => number(`SELECT count(*) FROM "${name}"`),
     /** The moved rows of `meta`, as a cluster has them. */
     meta: () =>
@@ -174,8 +165,10 @@ function keysIn(table: MovedTable): readonly string[] {
 }
 
 /** Columns by the names that they have in PostgreSQL, as SQL. */
-function columnsIn({ isByRowid, key }: MovedTable, names: readonly string[]): string {
-  return names.map((name) => (isByRowid && key.includes(name) ? `rowid AS "${name}"` : `"${name}"`)).join(', ')
+function columnsIn({ isByRowid, key, columns }: MovedTable): string {
+  return Object.keys(columns)
+    .map((name) => (isByRowid && key.includes(name) ? `rowid AS "${name}"` : `"${name}"`))
+    .join(', ')
 }
 
 /** Opens a file for reading. Throws unless it has the schema of this program. */
@@ -199,8 +192,4 @@ function openNewest(file: string): ReturnType<typeof openReaderConnection> {
 
 export function keyOf(table: MovedTable, row: Row): Key {
   return table.key.map((column) => row[column] as number | string)
-}
-
-export function quoted(names: readonly string[]): string {
-  return names.map((name) => `"${name}"`).join(', ')
 }

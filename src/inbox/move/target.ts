@@ -4,16 +4,8 @@ import { openSchema } from '../postgres/migrate.ts'
 import { setMeta } from '../postgres/records.ts'
 import { toStoredJson } from '../postgres/text.ts'
 import { describeDatabase } from '../../base/database-url.ts'
-import {
-  keyOf,
-  quoted,
-  type Counts,
-  type Key,
-  type MovedTable,
-  type Row,
-  type FileColumn,
-  type Value,
-} from './moved-file.ts'
+import { moveMarks } from '../sqlite/moved.ts'
+import type { Counts, MovedTable, Row, FileColumn, Value } from './moved-file.ts'
 
 /** A replica without a heartbeat for longer has stopped. */
 const silentSeconds = 30
@@ -24,8 +16,6 @@ const notCopied: ReadonlySet<string> = new Set(['kysely_migration', 'kysely_migr
 
 /** Reading a large table of the file takes time. */
 const idleMs = 5 * 60_000
-/** Rows of `meta` about the move, in the target. */
-export const moveMarks = { id: 'move_id', movedAt: 'moved_at' } as const
 
 export type Target = Awaited<ReturnType<typeof openTarget>>
 export type TargetRows = ReturnType<typeof createTargetRows>
@@ -76,7 +66,7 @@ export async function openTarget(url: string) {
       db.exclusively(async (trx) => {
         await trx.query('LOCK TABLE inbox.replica IN SHARE ROW EXCLUSIVE MODE')
         await refuseUsed(trx, name, tables)
-        return work(createTargetRows(trx))
+        return work(createTargetRows(trx, name))
       }),
     close: () => db.close(),
   }
@@ -109,37 +99,23 @@ async function valueOf<T>(db: Rows, text: string): Promise<T | undefined> {
 }
 
 /** The rows of the target, within the transaction of a move. */
-function createTargetRows(trx: Rows) {
+function createTargetRows(trx: Rows, name: string) {
   return {
-    /** The key of the last row; null: there is none. */
-    async highest(table: MovedTable): Promise<Key | null> {
-      const order = table.key.map((column) => `"${column}" DESC`).join(', ')
-      const [row] = await trx.query<Row>(
-        `SELECT ${quoted(table.key)} FROM inbox."${table.name}" ORDER BY ${order} LIMIT 1`,
-      )
-      return row === undefined ? null : keyOf(table, row)
-    },
-    count: async (table: MovedTable) =>
-      (await valueOf<number>(trx, `SELECT count(*) AS value FROM inbox."${table.name}"`)) ?? 0,
-    async insert(table: MovedTable, rows: readonly Row[]): Promise<void> {
-      const columns = quoted(Object.keys(table.columns))
-      await trx.query(
-        `INSERT INTO inbox."${table.name}" (${columns}) OVERRIDING SYSTEM VALUE
-         SELECT ${columns} FROM json_populate_recordset(NULL::inbox."${table.name}", $1)`,
-        [toStoredJson(rows.map(bytesToHex))],
-      )
-    },
-    /** The next rows after a key, as in the file, but bytes as their SHA-256 in hex. */
-    async rows(table: MovedTable, after: Key | null, limit: number): Promise<readonly Row[]> {
-      const columns = Object.entries(table.columns).map(([column, type]) => {
+    name,
+    count: async (table: string) => (await valueOf<number>(trx, `SELECT count(*) AS value FROM inbox."${table}"`)) ?? 0,
+    /** Returns the stored rows in the same order, with the values that the file has, but bytes as their SHA-256 in hex. */
+    async insert(table: MovedTable, rows: readonly Row[]): Promise<readonly Row[]> {
+      const columns = Object.keys(table.columns)
+        .map((column) => `"${column}"`)
+        .join(', ')
+      const stored = Object.entries(table.columns).map(([column, type]) => {
         if (type === 'bytea') return `encode(sha256("${column}"), 'hex') AS "${column}"`
         return type === 'boolean' ? `"${column}"::integer` : `"${column}"`
       })
-      const placeholders = table.key.map((column, at) => `$${at + 1}::${table.columns[column]}`).join(', ')
-      const condition = after === null ? '' : `WHERE (${quoted(table.key)}) > (${placeholders})`
       return trx.query<Row>(
-        `SELECT ${columns.join(', ')} FROM inbox."${table.name}" ${condition} ORDER BY ${quoted(table.key)} LIMIT ${limit}`,
-        after ?? [],
+        `INSERT INTO inbox."${table.name}" (${columns}) OVERRIDING SYSTEM VALUE
+         SELECT ${columns} FROM json_populate_recordset(NULL::inbox."${table.name}", $1) RETURNING ${stored.join(', ')}`,
+        [toStoredJson(rows.map(bytesToHex))],
       )
     },
     /** Sets all counters and sequences to the highest numbers of the file, and replaces the rows of `meta` that belong to the inbox. */
@@ -161,13 +137,6 @@ function createTargetRows(trx: Rows) {
       for (const row of meta) await setMeta(trx, row.name, row.value)
       // Without statistics, the planner assumes that the tables are empty.
       await trx.query(`ANALYZE ${tables.map((table) => `inbox."${table.name}"`).join(', ')}`)
-    },
-    async counts(): Promise<Counts> {
-      const [row] = await trx.query<Counts>(
-        `SELECT c.last_seq AS "lastSeq", CASE WHEN r.is_called THEN r.last_value ELSE 0 END AS "lastRunId", c.body_bytes AS "bodyBytes"
-         FROM inbox.counter c, inbox.run_id r`,
-      )
-      return row ?? { lastSeq: 0, lastRunId: 0, bodyBytes: 0 }
     },
   }
 }

@@ -10,19 +10,20 @@ export interface MoveMarks {
   readonly movedAt: number | null
 }
 
-/** `movingAt`: earlier versions set it while they moved the file. */
-const names = { id: 'move_id', movingAt: 'moving_at', movedAt: 'moved_at' } as const
+/** Rows of `meta` about a move, in the file and in PostgreSQL. `movingAt`: earlier versions set it while they moved the file. */
+export const moveMarks = { id: 'move_id', movingAt: 'moving_at', movedAt: 'moved_at' } as const
 
 /** Null for a file that was never moved. */
 export function readMoveMarks(db: Database): MoveMarks | null {
   const value = db.prepare<[string], number>('SELECT value FROM meta WHERE name = ?').pluck()
-  const id = value.get(names.id)
-  return id === undefined ? null : { id, movedAt: value.get(names.movedAt) ?? null }
+  const id = value.get(moveMarks.id)
+  return id === undefined ? null : { id, movedAt: value.get(moveMarks.movedAt) ?? null }
 }
 
 /** Null removes the marks. */
 export function writeMoveMarks(db: Database, marks: MoveMarks | null): void {
-  writeMeta(db, { [names.id]: marks?.id ?? null, [names.movingAt]: null, [names.movedAt]: marks?.movedAt ?? null })
+  const { id, movingAt, movedAt } = moveMarks
+  writeMeta(db, { [id]: marks?.id ?? null, [movingAt]: null, [movedAt]: marks?.movedAt ?? null })
 }
 
 /** Throws `config_invalid` for a moved file: new events would be missing in the copy, and runs would execute twice. */
