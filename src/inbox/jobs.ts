@@ -8,20 +8,13 @@ export interface StepResult {
   readonly next: 'more' | 'waits' | 'ended'
 }
 
-export interface RunningReplay {
-  readonly id: number
+/** A replay or a backfill in progress. */
+export interface Job {
+  readonly name: string
   /** Maximum runs created per second; null: no limit. */
   readonly perSecond: number | null
-}
-
-/** The replays and backfills of a store. A step is one transaction that creates up to `max` runs. */
-export interface JobQueue {
-  /** Ids of handlers with a backfill in progress. */
-  backfilling(): readonly number[]
-  /** Replays that have not ended. */
-  running(): readonly RunningReplay[]
-  backfill(handlerId: number, max: number): Promise<StepResult>
-  step(replayId: number, max: number): Promise<StepResult>
+  /** Creates up to `max` runs in one transaction. */
+  readonly step: (max: number) => Promise<StepResult>
 }
 
 /** Open runs of a replay or a backfill. Large counts may be cut off. */
@@ -53,9 +46,9 @@ const failedWaitMs = 1_000
 
 /** Drives replays and backfills, one small transaction after the other. */
 export class Jobs {
-  readonly #queue: JobQueue
+  readonly #jobs: () => readonly Job[]
   readonly #clock: Clock
-  readonly #buckets = new Map<number, TokenBucket>()
+  readonly #buckets = new Map<string, TokenBucket>()
   readonly #waitsMs = new Map<string, number>()
   readonly #onError: (job: string, error: unknown) => void
   /** Jobs whose failure was reported. */
@@ -66,8 +59,8 @@ export class Jobs {
   #timer: Timer | undefined
 
   /** `onError` is called once per failing job, and again only after the job has recovered. */
-  constructor(queue: JobQueue, clock: Clock, onError: (job: string, error: unknown) => void = () => {}) {
-    this.#queue = queue
+  constructor(jobs: () => readonly Job[], clock: Clock, onError: (job: string, error: unknown) => void = () => {}) {
+    this.#jobs = jobs
     this.#clock = clock
     this.#onError = onError
   }
@@ -100,14 +93,9 @@ export class Jobs {
   /** Does one step of each job. Returns how long to wait until the next one; null if no job is left. */
   async #round(): Promise<number | null> {
     let delayMs: number | null = null
-    const limitDelay = (ms: number | null) => {
+    for (const job of this.#jobs()) {
+      const ms = await this.#guard(job.name, () => this.#step(job))
       if (ms !== null) delayMs = Math.min(delayMs ?? Infinity, ms)
-    }
-    for (const handlerId of this.#queue.backfilling()) {
-      limitDelay(await this.#guard(`backfill ${handlerId}`, () => this.#backfill(handlerId)))
-    }
-    for (const { id, perSecond } of this.#queue.running()) {
-      limitDelay(await this.#guard(`replay ${id}`, () => this.#stepReplay(id, perSecond)))
     }
     return delayMs
   }
@@ -125,11 +113,6 @@ export class Jobs {
     }
   }
 
-  async #backfill(handlerId: number): Promise<number | null> {
-    const { next } = await this.#queue.backfill(handlerId, maxPerStep)
-    return this.#waitAfter(`backfill ${handlerId}`, next)
-  }
-
   /** How long to wait until the next step of a job; null if it ended. */
   #waitAfter(job: string, next: StepResult['next']): number | null {
     const previousWaitMs = this.#waitsMs.get(job) ?? waitMs / 2
@@ -141,22 +124,22 @@ export class Jobs {
     return nextWaitMs
   }
 
-  async #stepReplay(id: number, perSecond: number | null): Promise<number | null> {
-    const bucket = perSecond === null ? undefined : this.#bucketOf(id, perSecond)
+  async #step({ name, perSecond, step }: Job): Promise<number | null> {
+    const bucket = perSecond === null ? undefined : this.#bucketOf(name, perSecond)
     const max = Math.min(maxPerStep, bucket?.available() ?? Infinity)
     if (max < 1) return bucket?.waitMs() ?? waitMs
-    const { created, next } = await this.#queue.step(id, max)
+    const { created, next } = await step(max)
     bucket?.spend(created)
-    if (next === 'ended') this.#buckets.delete(id)
-    const nextWaitMs = this.#waitAfter(`replay ${id}`, next)
+    if (next === 'ended') this.#buckets.delete(name)
+    const nextWaitMs = this.#waitAfter(name, next)
     return nextWaitMs === 0 ? (bucket?.waitMs() ?? 0) : nextWaitMs
   }
 
-  #bucketOf(id: number, perSecond: number): TokenBucket {
-    const existing = this.#buckets.get(id)
+  #bucketOf(job: string, perSecond: number): TokenBucket {
+    const existing = this.#buckets.get(job)
     if (existing !== undefined) return existing
     const bucket = new TokenBucket(perSecond, this.#clock)
-    this.#buckets.set(id, bucket)
+    this.#buckets.set(job, bucket)
     return bucket
   }
 }

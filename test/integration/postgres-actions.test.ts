@@ -35,7 +35,7 @@ async function open(routes: readonly HandlerRoute[], clock: TestClock = createTe
     async register(...given: readonly HandlerRoute[]): Promise<readonly number[]> {
       await stage.register(...given)
       await replays.refresh()
-      return replays.jobs.backfilling()
+      return replays.jobs().map(({ name }) => Number(name.replace('backfill ', '')))
     },
     acceptIds: (...ids: readonly string[]) => stage.acceptNew(...ids.map((id) => anEvent(id))),
     /** Sets all open runs to `done`. */
@@ -113,10 +113,10 @@ describe('replays', () => {
     await stage.endAll()
     const { id } = await stage.replays.start(all)
     await Promise.all(
-      [stage.replays, stage.replaysOn(stage.db)].map(async ({ jobs }) => {
+      [stage.replays, stage.replaysOn(stage.db)].map(async ({ step }) => {
         let result: StepResult
         do {
-          result = await jobs.step(id, 200)
+          result = await step(id, 200)
           if (result.next === 'waits') await stage.endAll()
         } while (result.next !== 'ended')
       }),
@@ -132,8 +132,8 @@ describe('replays', () => {
     const stage = await open([ordered])
     await stage.acceptIds('a', 'b')
     const { id } = await stage.replays.start(all)
-    const { jobs } = stage.replaysOn(before(stage.db, () => stage.replays.cancel(id)))
-    expect(await jobs.step(id, 200)).toMatchObject({ created: 0 })
+    const { step } = stage.replaysOn(before(stage.db, () => stage.replays.cancel(id)))
+    expect(await step(id, 200)).toMatchObject({ created: 0 })
     expect(await stage.runs(`r.replay_id = ${id}`)).toEqual([])
   })
 
@@ -143,10 +143,10 @@ describe('replays', () => {
     const { id } = await stage.replays.start(all)
     await stage.db.query(`INSERT INTO inbox.handler (name, backfill_seq, backfill_from) VALUES ('late', 1, 0)`)
     await stage.replays.refresh()
-    expect(await stage.replays.jobs.step(id, 200)).toEqual({ created: 0, next: 'waits' })
-    expect(stage.replays.jobs.backfilling()).toEqual([])
-    expect(await stage.register(loose, late)).toHaveLength(1)
-    expect(await stage.replays.jobs.step(id, 200)).toEqual({ created: 2, next: 'more' })
+    expect(await stage.replays.step(id, 200)).toEqual({ created: 0, next: 'waits' })
+    expect(stage.replays.jobs()).toMatchObject([{ name: `replay ${id}` }])
+    expect(await stage.register(loose, late)).toHaveLength(2)
+    expect(await stage.replays.step(id, 200)).toEqual({ created: 2, next: 'more' })
   })
 
   test('use the keys that accept uses, and find ids with U+0000', async () => {
@@ -155,7 +155,7 @@ describe('replays', () => {
     await stage.acceptNew(...['a\0', 'b', 'a\u0001'].map((id) => anEvent(id, { raw })))
     const live = await stage.runs()
     const { id } = await stage.replays.start({ ...all, filter: { ids: ['a\0', 'b'] } })
-    await stage.replays.jobs.step(id, 200)
+    await stage.replays.step(id, 200)
     const replayed = await stage.runs(`r.replay_id = ${id}`)
     expect(replayed.map(({ event, key, state }) => [event, key, state])).toEqual([
       [live[0]?.event, live[0]?.key, ready],
@@ -179,13 +179,13 @@ describe('a backfill', () => {
       }
     })()
     for (let next: StepResult['next'] = 'more'; next !== 'ended';) {
-      ;({ next } = await stage.replays.jobs.backfill(handlerId, 200))
+      ;({ next } = await stage.replays.backfill(handlerId, 200))
       if (next === 'waits') await stage.endAll()
     }
     hasEnded = true
     await accepting
     await stage.acceptNew(of(count++), of(count++))
-    expect(stage.replays.jobs.backfilling()).toEqual([])
+    expect(stage.replays.jobs()).toEqual([])
     expect((await stage.runs(`h.name = 'late'`)).map(({ event }) => event)).toEqual(many(count))
     expect(await stage.db.query(wrongKeys)).toEqual([])
   })
@@ -194,9 +194,9 @@ describe('a backfill', () => {
     const stage = await open([loose])
     await stage.acceptIds(...many(300))
     const [handlerId = 0] = await stage.register(loose, late)
-    const { jobs } = stage.replaysOn(before(stage.db, () => stage.acceptIds('between')))
-    expect(await jobs.backfill(handlerId, 400)).toEqual({ created: 300, next: 'more' })
-    expect(await stage.replays.jobs.backfill(handlerId, 400)).toEqual({ created: 1, next: 'ended' })
+    const { backfill } = stage.replaysOn(before(stage.db, () => stage.acceptIds('between')))
+    expect(await backfill(handlerId, 400)).toEqual({ created: 300, next: 'more' })
+    expect(await stage.replays.backfill(handlerId, 400)).toEqual({ created: 1, next: 'ended' })
     await stage.acceptIds('after')
     expect((await stage.runs(`h.name = 'late'`)).map(({ event }) => event)).toEqual([...many(300), 'between', 'after'])
   })

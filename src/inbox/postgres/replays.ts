@@ -1,4 +1,4 @@
-import { roomFor, type OpenBacklog, type JobQueue, type RunningReplay, type StepResult } from '../jobs.ts'
+import { roomFor, type Job, type OpenBacklog, type StepResult } from '../jobs.ts'
 import type { HandlerRoute, NewReplay, ReplayRecord } from '../port.ts'
 import { checkReplayFilter, replayedRoutes, toReplayRecord, type ReplayRow as StoredReplay } from '../replays.ts'
 import { selectionsOf, type RoutedEvent } from '../routes.ts'
@@ -32,8 +32,8 @@ interface BackfillRow extends OpenBacklog {
 
 /** Replays and backfills: one replica creates runs of stored events, step by step. */
 export function createReplays({ db, definitions, isLeader, wake }: ReplaysOptions) {
-  /** Running replays by id, as of the latest `refresh` or local change. */
-  const running = new Map<number, RunningReplay>()
+  /** The `perSecond` of running replays by id, as of the latest `refresh` or local change. */
+  const running = new Map<number, number | null>()
   /** Ids of handlers with a backfill in progress. */
   const backfilling = new Set<number>()
 
@@ -51,7 +51,7 @@ export function createReplays({ db, definitions, isLeader, wake }: ReplaysOption
       await note(trx, 'replay.start', { replay: begun.id, filter, perSecond, newKeys }, by)
       return begun
     })
-    running.set(row.id, { id: row.id, perSecond })
+    running.set(row.id, perSecond)
     return toReplayRecord(row, 0)
   }
 
@@ -188,11 +188,11 @@ export function createReplays({ db, definitions, isLeader, wake }: ReplaysOption
 
   /** Reads the running replays and backfills, for `jobs`. */
   async function refresh(): Promise<void> {
-    const replays = await db.query<RunningReplay>(
+    const replays = await db.query<Pick<ReplayRecord, 'id' | 'perSecond'>>(
       `SELECT id, per_second AS "perSecond" FROM inbox.replay WHERE state = ${replayState.running} ORDER BY id`,
     )
     running.clear()
-    for (const replay of replays) running.set(replay.id, replay)
+    for (const { id, perSecond } of replays) running.set(id, perSecond)
     const handlers = await db.query<{ id: number }>(
       `SELECT h.id FROM inbox.handler h
        WHERE h.backfill_seq IS NOT NULL AND EXISTS (SELECT FROM inbox.definition d WHERE d.handler = h.name) ORDER BY h.id`,
@@ -205,12 +205,19 @@ export function createReplays({ db, definitions, isLeader, wake }: ReplaysOption
     start,
     cancel,
     refresh,
-    jobs: {
-      backfilling: () => (isLeader() ? [...backfilling] : []),
-      running: () => (isLeader() ? [...running.values()] : []),
-      backfill,
-      step,
-    } satisfies JobQueue,
+    backfill,
+    step,
+    /** Backfills and replays in progress; empty unless this replica is the leader. */
+    jobs: (): Job[] => {
+      if (!isLeader()) return []
+      const backfills = Array.from(backfilling, (id) => {
+        return { name: `backfill ${id}`, perSecond: null, step: (max: number) => backfill(id, max) }
+      })
+      const replays = Array.from(running, ([id, perSecond]) => {
+        return { name: `replay ${id}`, perSecond, step: (max: number) => step(id, max) }
+      })
+      return [...backfills, ...replays]
+    },
   }
 }
 

@@ -147,12 +147,19 @@ export function createReplays(
 
   return {
     start,
-    step,
     cancel,
-    backfill,
     replayOf,
     isCancelled: (id: number) => sql.replayRow.get(id)?.state === replayState.cancelled,
-    /** Empty until handlers are registered. */
-    running: () => (handlers.isRegistered ? sql.runningReplays.all() : []),
+    /** Backfills and replays in progress; empty until handlers are registered. */
+    jobs() {
+      if (!handlers.isRegistered) return []
+      const backfills = handlers.backfilling().map((id) => {
+        return { name: `backfill ${id}`, perSecond: null, step: (max: number) => backfill(id, max) }
+      })
+      const running = sql.runningReplays.all().map(({ id, perSecond }) => {
+        return { name: `replay ${id}`, perSecond, step: (max: number) => step(id, max) }
+      })
+      return [...backfills, ...running]
+    },
   }
 }

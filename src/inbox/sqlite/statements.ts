@@ -2,9 +2,9 @@ import type { Database } from 'better-sqlite3'
 import type { StoredBody } from '../choose-bodies.ts'
 import type { Span } from '../../base/retry-schedule.ts'
 import type { Gap } from '../gap-watch.ts'
-import { minReadyRuns, type RunningReplay } from '../jobs.ts'
+import { minReadyRuns } from '../jobs.ts'
 import type { LeaseRow } from '../lease-row.ts'
-import type { Lease, SourceKey, StateEntry, StoredEvent } from '../port.ts'
+import type { Lease, ReplayRecord, SourceKey, StateEntry, StoredEvent } from '../port.ts'
 import type { ReplayRow as StoredReplay, ScannedEvent } from '../replays.ts'
 import { isClaimable, isDeadLetter, isOpen, replayState, runState as state } from '../run-sql.ts'
 import type { ProgressRow } from '../status.ts'
@@ -250,7 +250,7 @@ const replays = {
     `SELECT id, filter, per_second AS perSecond, new_keys AS newKeys, state, created_at AS createdAt, ended_at AS endedAt,
        next_seq AS nextSeq, last_seq AS lastSeq, events, runs, skipped FROM replay WHERE id = ?`,
   ),
-  runningReplays: read<RunningReplay>(
+  runningReplays: read<Pick<ReplayRecord, 'id' | 'perSecond'>>(
     `SELECT id, per_second AS perSecond FROM replay INDEXED BY replay_running WHERE state = ${replayState.running}`,
   ),
   advanceReplay: write(

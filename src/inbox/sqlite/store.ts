@@ -261,8 +261,6 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
       sql.deleteSourceKeys.run(source)
       for (const { id, spki } of keys) sql.insertSourceKey.run(source, id, spki)
     },
-    /** Ids of handlers with a backfill in progress. */
-    backfilling: () => handlers.backfilling(),
     /** Returns nothing for an unknown handler. Outside a transaction, reads committed data. */
     readState(handler: string, query: StateQuery): StateEntry[] {
       const id = handlers.idOf(handler)

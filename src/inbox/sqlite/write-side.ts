@@ -20,12 +20,11 @@ export interface WriteSideOptions extends Omit<WriterOptions, 'store' | 'onCommi
 export function createWriteSide(open: OpenStore, { onJobError, ...options }: WriteSideOptions) {
   const writer = new Writer({ ...options, store: open.store, onCommit: () => open.committed() })
   const jobs = new Jobs(
-    {
-      backfilling: () => open.store.backfilling(),
-      running: () => open.store.replays.running(),
-      backfill: (handlerId, max) => writer.run(({ replays }) => replays.backfill(handlerId, max), true),
-      step: (replayId, max) => writer.run(({ replays }) => replays.step(replayId, max), true),
-    },
+    () =>
+      open.store.replays.jobs().map(({ step, ...job }) => ({
+        ...job,
+        step: (max) => writer.run(() => step(max), true),
+      })),
     options.clock,
     onJobError,
   )
