@@ -1,6 +1,6 @@
 import { roomFor, type OpenBacklog, type StepResult } from '../jobs.ts'
 import { matchesFilter, partsOfKey, replayedRoutes, type ScannedEvent } from '../replays.ts'
-import { type HandlerRoute, type LeasedReplay, type NewReplay, type ReplayFilter } from '../port.ts'
+import { type HandlerRoute, type NewReplay, type ReplayFilter } from '../port.ts'
 import { createRouteKeys } from '../route-key.ts'
 import { replayState } from '../run-sql.ts'
 import { statusOf } from '../status.ts'
@@ -19,17 +19,6 @@ export function createReplays(
   { sql, clock, counters, handlers }: StoreContext,
   runs: Pick<Runs, 'insert' | 'supersedeWaiting' | 'drop'>,
 ) {
-  const leased = new Map<number, LeasedReplay>()
-
-  /** The replay of a lease. */
-  function replayOf(id: number): LeasedReplay {
-    const cached = leased.get(id)
-    if (cached !== undefined) return cached
-    const replay = { id, newKeys: sql.replayRow.get(id)?.newKeys === 1 }
-    leased.set(id, replay)
-    return replay
-  }
-
   function start({ filter, perSecond, newKeys }: NewReplay): ReplayRow {
     const lastSeq = counters.nextSeq - 1
     const text = JSON.stringify(filter)
@@ -148,8 +137,6 @@ export function createReplays(
   return {
     start,
     cancel,
-    replayOf,
-    isCancelled: (id: number) => sql.replayRow.get(id)?.state === replayState.cancelled,
     /** Backfills and replays in progress; empty until handlers are registered. */
     jobs() {
       if (!handlers.isRegistered) return []

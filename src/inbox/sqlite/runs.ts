@@ -16,7 +16,7 @@ import {
   type RunError,
   type SettleResult,
 } from '../port.ts'
-import { runState as state } from '../run-sql.ts'
+import { replayState, runState as state } from '../run-sql.ts'
 import type { LeaseEntry, Leases, RunQueue, WaitingClaim } from './leases.ts'
 import type { StateTable } from './state.ts'
 import type { StoreContext } from './context.ts'
@@ -41,8 +41,6 @@ export interface RunsOptions {
   readonly states: StateTable
   /** Claims that wait for work during the current transaction. */
   readonly claims: () => readonly WaitingClaim[]
-  readonly replayOf: (id: number) => LeasedReplay | null
-  readonly isCancelled: (replayId: number) => boolean
   /** Handlers for which a run may have become claimable in this transaction. */
   readonly woken: Set<number>
 }
@@ -60,8 +58,19 @@ export type Runs = ReturnType<typeof createRuns>
 /** Runs: their states, order and leases. Call every method inside a transaction. */
 export function createRuns(
   { sql, clock, counters, handlers }: StoreContext,
-  { leases, states, claims, replayOf, isCancelled, woken }: RunsOptions,
+  { leases, states, claims, woken }: RunsOptions,
 ) {
+  const replays = new Map<number, LeasedReplay>()
+
+  /** The replay of a lease. */
+  function replayOf(id: number): LeasedReplay {
+    const cached = replays.get(id)
+    if (cached !== undefined) return cached
+    const replay = { id, newKeys: sql.replayRow.get(id)?.newKeys === 1 }
+    replays.set(id, replay)
+    return replay
+  }
+
   /** Creates the live run of a new event for a handler. */
   function insertRun(event: NewEvent, seq: number, route: HandlerRoute, key: string | null): void {
     const handlerId = handlers.idOf(route.name)
@@ -270,7 +279,8 @@ export function createRuns(
 
   /** True for a run of a cancelled replay. Outbox items continue: they belong to completed runs. */
   function isOfCancelled(runId: number, replayId: number): boolean {
-    return replayId !== live && isCancelled(replayId) && sql.isItem.get(runId) === undefined
+    if (replayId === live || sql.replayRow.get(replayId)?.state !== replayState.cancelled) return false
+    return sql.isItem.get(runId) === undefined
   }
 
   /** Ends a run that must not be tried again: it is superseded, or its replay was cancelled. Returns false for other runs. */
@@ -385,7 +395,11 @@ export function createRuns(
     return sql.deadAfter.all(after, limit).map((row) => row.id)
   }
 
-  /** Makes a dead letter claimable again. Returns false if the run is not a dead letter. */
+  /** Makes dead letters claimable again. Ignores other runs. Returns how many were requeued. */
+  function requeueDead(runIds: readonly number[]): number {
+    return runIds.filter(requeueOne).length
+  }
+
   function requeueOne(runId: number): boolean {
     const run = sql.runOf.get(runId)
     if (run === undefined || !isDeadLetter(run)) return false
@@ -416,17 +430,22 @@ export function createRuns(
     return true
   }
 
-  /** Drops a dead letter. Returns false if the run is not a dead letter. */
-  function dropDead(runId: number, reason: string): boolean {
-    const run = sql.runOf.get(runId)
-    return run !== undefined && isDeadLetter(run) && drop(runId, reason)
+  /** Drops dead letters. Ignores other runs. Returns how many were dropped. */
+  function dropDead(runIds: readonly number[], reason: string): number {
+    return runIds.filter((runId) => {
+      const run = sql.runOf.get(runId)
+      return run !== undefined && isDeadLetter(run) && drop(runId, reason)
+    }).length
   }
 
-  /** Drops up to `limit` runs of a handler that are not running. Returns how many. */
-  function dropOpen(handlerId: number, limit: number, reason: string): number {
-    const ids = sql.openOfHandler.all(handlerId, limit)
-    for (const { id } of ids) drop(id, reason)
-    return ids.length
+  /** Drops up to `limit` runs of a handler that are not running, and ends its backfill. Null if it was never registered. */
+  function dropOpen(handler: string, limit: number, reason: string) {
+    const handlerId = handlers.idOf(handler)
+    if (handlerId === undefined) return null
+    if (handlers.isBackfilling(handlerId)) handlers.endBackfill(handlerId)
+    const runs = sql.openOfHandler.all(handlerId, limit)
+    for (const { id } of runs) drop(id, reason)
+    return { dropped: runs.length, isRemoved: false }
   }
 
   return {
@@ -441,7 +460,7 @@ export function createRuns(
     reap,
     reapDeadProcess,
     deadAfter,
-    requeueOne,
+    requeueDead,
     dropDead,
     dropOpen,
   }

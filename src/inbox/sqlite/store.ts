@@ -60,10 +60,8 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
   let waiting: readonly WaitingClaim[] = []
   const woken = new Set<number>()
   const leases = new Leases((step) => undo.note(step))
-  const replayOf = (id: number) => replays.replayOf(id)
-  const isCancelled = (id: number) => replays.isCancelled(id)
   const context = { db, sql, clock, counters, handlers }
-  const runs = createRuns(context, { leases, states, claims: () => waiting, replayOf, isCancelled, woken })
+  const runs = createRuns(context, { leases, states, claims: () => waiting, woken })
   const replays = createReplays(context, runs)
   const pruning = createPruning(context)
   const gaps = createGaps(sql, clock)
@@ -214,28 +212,16 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
   }
 
   return {
+    ...runs,
     /** Runs that became dead letters because an earlier process died. */
     deadAtStart,
     transact,
     accept,
-    settle: runs.settle,
-    release: runs.release,
-    releaseOthers: runs.releaseOthers,
-    reap: runs.reap,
     register(routes: readonly HandlerRoute[]): Record<string, number> {
       handlers.register(routes)
       return Object.fromEntries(sql.concurrencies.all().map(({ name, concurrency }) => [name, concurrency]))
     },
     setPaused,
-    deadAfter: runs.deadAfter,
-    requeueDead: (runIds: readonly number[]) => runIds.filter((runId) => runs.requeueOne(runId)).length,
-    dropDead: (runIds: readonly number[], reason: string) => runIds.filter((id) => runs.dropDead(id, reason)).length,
-    dropOpen(handler: string, limit: number, reason: string) {
-      const id = handlers.idOf(handler)
-      if (id === undefined) return null
-      if (handlers.isBackfilling(id)) handlers.endBackfill(id)
-      return { dropped: runs.dropOpen(id, limit, reason), isRemoved: false }
-    },
     setConcurrency(handler: string, concurrency: number | null): boolean {
       const id = handlers.idOf(handler)
       return id !== undefined && sql.setConcurrency.run(concurrency, id).changes === 1
