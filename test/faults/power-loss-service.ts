@@ -2,16 +2,19 @@ import { createSecretKey } from 'node:crypto'
 import http from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { systemClock } from '../../src/base/clock.ts'
-import { createSqliteInbox } from '../../src/inbox/sqlite/inbox.ts'
+import { readSynchronous } from '../../src/inbox/sqlite/connection.ts'
+import { createLocalSqliteInbox } from '../../src/inbox/sqlite/local.ts'
+import { openFileStore } from '../../src/inbox/sqlite/open.ts'
 import { createLogger, silentLogger } from '../../src/base/log.ts'
 import { createReceiving } from '../../src/receiver/receive.ts'
 import { createReceiverApp } from '../../src/receiver/server.ts'
 import { testSecret } from '../support/app.ts'
 
-/** The receiver of `serve`, over a store with the durability in SYNCHRONOUS. `serve` itself can't run with `normal`. */
-const env = (name: string) => process.env[name] ?? ''
-const synchronous = env('SYNCHRONOUS') === 'normal' ? 'normal' : 'full'
-const inbox = await createSqliteInbox({ file: env('INBOX_DATABASE_URL').replace('sqlite:', ''), synchronous })
+/** The receiver of `serve`, over a store that doesn't fsync its commits. `serve` itself can't run so. */
+const file = (process.env['INBOX_DATABASE_URL'] ?? '').replace('sqlite:', '')
+const opened = await openFileStore(file, { clock: systemClock })
+opened.db.pragma('synchronous = NORMAL')
+const inbox = createLocalSqliteInbox(opened, { clock: systemClock })
 
 const observer = { stored() {}, rejected() {}, refused() {}, committed() {}, acknowledged() {}, signed() {} }
 const settings = {
@@ -34,5 +37,5 @@ const app = createReceiverApp({ ...receiving, path: '/webhooks' })
 const server = http.createServer(app).listen(0, '127.0.0.1', () => {
   const { port } = server.address() as AddressInfo
   const url = `http://127.0.0.1:${port}/webhooks`
-  createLogger({ level: 'info', pretty: false }).info({ url, synchronous: inbox.integrity.synchronous }, 'listening')
+  createLogger({ level: 'info', pretty: false }).info({ url, synchronous: readSynchronous(opened.db) }, 'listening')
 })

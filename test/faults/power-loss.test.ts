@@ -14,11 +14,11 @@ const seed = process.env['SEED'] ?? randomBytes(4).toString('hex')
 type Stage = Awaited<ReturnType<typeof createStage>>
 
 /** Runs the service under load and cuts the power, several times. Each start finds the data of the last cut. */
-async function cutPower({ sidecar, load }: Stage, env: Readonly<Record<string, string>>): Promise<void> {
+async function cutPower({ sidecar, load }: Stage): Promise<void> {
   const random = createRandomStream(seed, 'acknowledgements')
   const image = await PowerLossImage.create(sidecar)
   for (let round = 0; round < counts.powerCuts; round += 1) {
-    await sidecar.start({ ...env, ...image.env })
+    await sidecar.start(image.env)
     const acknowledged = load.acknowledgements(random.integer(100, 1_500))
     const sending = load.run()
     await acknowledged
@@ -31,7 +31,7 @@ async function cutPower({ sidecar, load }: Stage, env: Readonly<Record<string, s
 describe.skipIf(!has('cc'))(`${counts.powerCuts} power cuts under load (needs cc; SEED=${seed})`, () => {
   test('lose no acknowledged event, no bytes and no order', async () => {
     await using stage = await createStage({ seed })
-    await cutPower(stage, {})
+    await cutPower(stage)
     await stage.sidecar.start()
     expect(await stage.sidecar.log('database opened')).toMatchObject({ synchronous: 2, cleanStop: false })
     expect((await stage.examine()).findings).toEqual([])
@@ -39,7 +39,7 @@ describe.skipIf(!has('cc'))(`${counts.powerCuts} power cuts under load (needs cc
 
   test('lose acknowledged events with synchronous=NORMAL, so this check can fail', async () => {
     await using stage = await createStage({ seed, command: service })
-    await cutPower(stage, { SYNCHRONOUS: 'normal' })
+    await cutPower(stage)
     expect(stage.sidecar.output.lines[0]).toMatchObject({ msg: 'listening', synchronous: 1 })
     expect(await lossesOf(stage.sidecar, stage.client)).toContainEqual(
       expect.stringMatching(/^P1: .* was acknowledged and is not stored$/),

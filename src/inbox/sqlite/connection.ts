@@ -15,11 +15,7 @@ const readerCacheKib = 32 * 1024
 const pagesPerCheckpoint = 8_000
 const walLimitBytes = 64 * 1024 * 1024
 
-/** `PRAGMA synchronous`. `normal` can lose commits in a power cut; only tests use it. */
-export type Synchronous = 'full' | 'normal'
-
 export interface WriterConnectionOptions {
-  readonly synchronous?: Synchronous
   /** The migrations to apply. Default: all. */
   readonly known?: readonly Migration[]
   readonly onUpgrade?: OnUpgrade | undefined
@@ -31,7 +27,7 @@ export interface WriterConnectionOptions {
  * that were not fsync'd, before a duplicate of them is acknowledged.
  */
 export async function openWriterConnection(file: string, options: WriterConnectionOptions = {}): Promise<Database> {
-  const { synchronous = 'full', known = migrations, onUpgrade } = options
+  const { known = migrations, onUpgrade } = options
   if (existsSync(file)) refuseNewerReadOnly(file, known)
   const checkClaim = claimLinked(file)
   const db = new Sqlite(file, { timeout: 0 })
@@ -41,7 +37,7 @@ export async function openWriterConnection(file: string, options: WriterConnecti
     db.pragma('auto_vacuum = INCREMENTAL')
     db.pragma('journal_mode = WAL')
     checkClaim(db)
-    db.pragma(`synchronous = ${synchronous}`)
+    db.pragma('synchronous = FULL')
     db.pragma(`journal_size_limit = ${walLimitBytes}`)
     db.pragma(`wal_autocheckpoint = ${pagesPerCheckpoint}`)
     db.pragma('trusted_schema = OFF')
@@ -49,7 +45,7 @@ export async function openWriterConnection(file: string, options: WriterConnecti
     db.pragma(`cache_size = -${pageCacheKib}`)
     await migrate(db, file, known, onUpgrade)
     if (file !== ':memory:') {
-      checkDurability(db, synchronous)
+      checkDurability(db)
       // Another reader can block the checkpoint. The -wal itself must be durable, so that nothing is lost then.
       if (existsSync(`${file}-wal`)) fsyncPath(`${file}-wal`)
       db.pragma('wal_checkpoint(TRUNCATE)')
@@ -104,10 +100,10 @@ function refuseNewerReadOnly(file: string, known: readonly Migration[]): void {
   }
 }
 
-function checkDurability(db: Database, wanted: Synchronous): void {
+function checkDurability(db: Database): void {
   const mode = db.pragma('journal_mode', { simple: true })
   const level = readSynchronous(db)
-  if (mode === 'wal' && level === (wanted === 'full' ? 2 : 1)) return
+  if (mode === 'wal' && level === 2) return
   throw new InboxError(
     'not_durable',
     `the database must run with journal_mode=wal and synchronous=2 (got ${String(mode)} and ${level}), or a power cut could lose ` +

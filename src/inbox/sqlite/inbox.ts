@@ -6,7 +6,6 @@ import { selectionsOf } from '../routes.ts'
 import { Caller, fromWireError, remote, type Remote } from '../rpc.ts'
 import type { OnUpgrade, OnWarning } from '../types.ts'
 import type { Views } from '../views/views.ts'
-import type { Synchronous } from './connection.ts'
 import type { StartupIntegrityReport } from './open.ts'
 import type { WriteSide } from './write-side.ts'
 import type { WriterMessage, WriterThreadData } from './writer-thread.ts'
@@ -14,8 +13,6 @@ import type { WriterHealth } from './writer.ts'
 
 export interface SqliteInboxOptions {
   readonly file: string
-  /** Default `full`. `normal` is for tests only. */
-  readonly synchronous?: Synchronous
   readonly onWarning?: OnWarning
   readonly onUpgrade?: OnUpgrade
 }
@@ -67,14 +64,14 @@ export function composeInbox(
  * `database_in_use`, `database_newer`, `not_durable`, `database_corrupt` or `store_unavailable` if the file cannot be served.
  */
 export async function createSqliteInbox(options: SqliteInboxOptions): Promise<SqliteInbox> {
-  const { file, synchronous = 'full', onWarning, onUpgrade } = options
+  const { file, onWarning, onUpgrade } = options
   const failureListeners: ((error: Error) => void)[] = []
   let health: WriterHealth = { ok: true, reason: '' }
   let failure: Error | undefined
   let closing: Promise<void> | undefined
 
   const writerThread = new Worker(siblingModule(import.meta.url, './writer-thread'), {
-    workerData: { file, synchronous } satisfies WriterThreadData,
+    workerData: { file } satisfies WriterThreadData,
     name: 'writer',
     resourceLimits,
   })

@@ -3,7 +3,6 @@ import { systemClock } from '../../base/clock.ts'
 import { messageOf } from '../../base/errors.ts'
 import { trimMemoryWhenQuiet } from '../../base/trim-memory.ts'
 import { answerCalls, serveDispatchStore, toWireError } from '../rpc.ts'
-import type { Synchronous } from './connection.ts'
 import { openFileStore, type StartupIntegrityReport } from './open.ts'
 import { createWriteSide } from './write-side.ts'
 import type { WriterHealth } from './writer.ts'
@@ -13,7 +12,6 @@ import type { OnWarning } from '../types.ts'
 /** The thread that owns the only writing connection. It answers calls on its own port and on attached ports. */
 export interface WriterThreadData {
   readonly file: string
-  readonly synchronous: Synchronous
 }
 
 type WireError = ReturnType<typeof toWireError>
@@ -36,12 +34,11 @@ export type WriterMessage =
 
 const heartbeatMs = 5_000
 
-async function start(main: MessagePort, { file, synchronous }: WriterThreadData): Promise<void> {
+async function start(main: MessagePort, { file }: WriterThreadData): Promise<void> {
   const post = (message: WriterMessage) => main.postMessage(message)
   const onWarning: OnWarning = (message, details) => post({ warning: { message, details } })
   const open = await openFileStore(file, {
     clock: systemClock,
-    synchronous,
     onUpgrade: (step, done) => post({ upgrade: { step, done } }),
   })
   const writeSide = createWriteSide(open, {
