@@ -92,37 +92,28 @@ export function createReplays({ db, definitions, isLeader, wake }: ReplaysOption
     if (!known.routes.some(isWanted)) return { created: 0, next: 'waits' }
     const routesFor = (event: RoutedEvent) => replayedRoutes(known.routesOf(event), filter)
     const plan = await planStep(db, { filter, routesFor, fromSeq, lastSeq, room })
-    /** Records the progress of the replay. Returns false if another replica has continued or ended it. */
-    const advanceReplay = async (rows: Rows, created: number, pruned: number) => {
+    /** Records the progress of the replay. Returns false if another replica has continued, ended or cancelled it. */
+    const advanceReplay = async (rows: Rows) => {
       const moved = await rows.query(
-        `UPDATE inbox.replay SET next_seq = $3, events = events + $4, runs = runs + $5, skipped = skipped + $6
+        `UPDATE inbox.replay SET next_seq = $3, events = events + $4, skipped = skipped + $5
          WHERE id = $1 AND state = ${replayState.running} AND next_seq = $2 RETURNING id`,
-        [id, fromSeq, plan.nextSeq, plan.events, created, plan.skipped + pruned],
+        [id, fromSeq, plan.nextSeq, plan.events, plan.skipped],
       )
       return moved.length === 1
     }
     if (plan.runs.length === 0) {
-      await advanceReplay(db, 0, 0)
+      await advanceReplay(db)
       return { created: 0, next: 'more' }
     }
     const created = await db.exclusively(async (trx) => {
-      // Another replica may have continued or cancelled the replay.
-      if (!(await isAt(trx, id, fromSeq))) return 0
+      if (!(await advanceReplay(trx))) return 0
       const { created: count, prunedEvents } = await createRuns(trx, id, plan.runs)
-      await advanceReplay(trx, count, prunedEvents)
+      const progress = [id, count, prunedEvents]
+      await trx.query(`UPDATE inbox.replay SET runs = runs + $2, skipped = skipped + $3 WHERE id = $1`, progress)
       return count
     })
     wake()
     return { created, next: 'more' }
-  }
-
-  /** True if the replay is running and `seq` is its next event. */
-  async function isAt(trx: Rows, id: number, seq: number): Promise<boolean> {
-    const current = await trx.query(
-      `SELECT id FROM inbox.replay WHERE id = $1 AND state = ${replayState.running} AND next_seq = $2`,
-      [id, seq],
-    )
-    return current.length === 1
   }
 
   async function finish(id: number): Promise<StepResult> {
