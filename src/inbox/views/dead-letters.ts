@@ -3,7 +3,7 @@ import { errorGroupOf, frameOf, unknownError } from '../error-group.ts'
 import { maxDeadGroups, maxDeadIds, type DeadFilter, type DeadLetter, type QueryStore } from '../port.ts'
 import { runState } from '../run-sql.ts'
 import { attemptsOf, errorOf } from './event-detail.ts'
-import { rowsOf, type ViewStore } from './tables.ts'
+import { deadRuns, rowsOf, type ViewStore } from './tables.ts'
 
 /** Group of dead letters of older versions, which have no stored group. */
 const noGroup = errorGroupOf(unknownError)
@@ -12,10 +12,7 @@ const noGroup = errorGroupOf(unknownError)
 export function createDeadLetters(
   store: ViewStore,
 ): Pick<QueryStore, 'deadLetter' | 'deadLetters' | 'deadGroups' | 'deadRunIds'> {
-  const { db } = store
-  const dead = db
-    .selectFrom('run')
-    .where((eb) => eb.and([eb('run.state', '>=', eb.lit(runState.held)), eb('run.state', '<=', eb.lit(runState.dead))]))
+  const dead = deadRuns(store.db)
 
   /** Dead letters by run id. Runs that were requeued in the meantime are missing. */
   async function deadLettersOf(runIds: readonly number[]): Promise<ReadonlyMap<number, DeadLetter>> {

@@ -14,11 +14,10 @@ import {
   uidOf,
 } from '../port.ts'
 import { partsOfKey } from '../replays.ts'
-import { isDeadLetter, isOpen } from '../run-sql.ts'
 import { statusOf, toProgress, type ProgressRow } from '../status.ts'
 import { hourMs } from '../tally.ts'
 import { errorOf } from './event-detail.ts'
-import { turn, type ViewStore } from './tables.ts'
+import { deadRuns, openRuns, turn, type ViewStore } from './tables.ts'
 
 /** A page ends early after this time and has a cursor to continue. With the last portion and details, a page takes 50 ms at most. */
 const budgetMs = 25
@@ -54,8 +53,6 @@ const runConditions: Partial<Record<EventStatus, RawBuilder<boolean>>> = {
   dead: sql<boolean>`state = ${stateOf('dead')}`,
 }
 
-const isDeadRun = sql<boolean>`${sql.raw(isDeadLetter('run.'))}`
-
 function stateOf(state: (typeof runStates)[number]) {
   return sql.lit(runStates.indexOf(state))
 }
@@ -82,18 +79,8 @@ export function createEvents({ db, bodyHas, seqsOfKey, attemptOrder }: ViewStore
     if (condition === undefined) return null
     const isDead = group !== undefined || status === 'dead' || status === 'held'
     // Ordered like the partial index, so that the planner uses it.
-    const runs = db
-      .selectFrom('run')
+    const runs = (isDead ? deadRuns(db).orderBy('ended_at').orderBy('id') : openRuns(db))
       .select(['event_seq', 'state', 'error_group'])
-      .$if(isDead, (query) => query.where(isDeadRun).orderBy('ended_at').orderBy('id'))
-      .$if(!isDead, (query) =>
-        query
-          .where(sql<boolean>`${sql.raw(isOpen())}`)
-          .orderBy('handler_id')
-          .orderBy('replay_id')
-          .orderBy('key')
-          .orderBy('id'),
-      )
       .limit(maxRuns + 1)
       .as('runs')
     const { count } = await db
@@ -126,36 +113,26 @@ export function createEvents({ db, bodyHas, seqsOfKey, attemptOrder }: ViewStore
       }
       return
     }
-    yield* query.network !== undefined && query.address !== undefined
-      ? byKey(`${query.network}:${query.address}`, start, lowest)
-      : inOrder(start, lowest)
+    const { network, address } = query
+    yield* scan(start, lowest, network === undefined || address === undefined ? null : `${network}:${address}`)
   }
 
-  async function* byKey(key: string, below: number, lowest: number): AsyncGenerator<Portion> {
-    let size = firstRange
+  /** Portions of all events or of a key, from `below` down to `lowest`. Their size adapts to `portionMs`. */
+  async function* scan(below: number, lowest: number, key: string | null): AsyncGenerator<Portion> {
+    const max = key === null ? maxPortion : maxRange
+    let size = key === null ? firstPortion : firstRange
     for (let reached = below; reached > lowest;) {
       const startedAt = performance.now()
       const from = Math.max(lowest, reached - size)
-      const seqs = await seqsOfKey(key, { below: reached, from }, maxSeqs)
-      reached = seqs.length < maxSeqs ? from : (seqs.at(-1) ?? from)
-      yield { seqs, reached }
-      size = nextSize(size, startedAt, maxRange)
-    }
-  }
-
-  async function* inOrder(below: number, lowest: number): AsyncGenerator<Portion> {
-    let size = firstPortion
-    for (let reached = below; reached > lowest;) {
-      const startedAt = performance.now()
-      const portion = { below: reached, reached: Math.max(lowest, reached - size) }
+      const seqs = key === null ? null : await seqsOfKey(key, { below: reached, from }, maxSeqs)
+      const portion: Portion =
+        seqs === null
+          ? { below: reached, reached: from }
+          : { seqs, reached: seqs.length < maxSeqs ? from : (seqs.at(-1) ?? from) }
       yield portion
       ;({ reached } = portion)
-      size = nextSize(size, startedAt, maxPortion)
+      size = performance.now() - startedAt < portionMs ? Math.min(max, size * 2) : Math.max(16, Math.floor(size / 2))
     }
-  }
-
-  function nextSize(size: number, startedAt: number, max: number): number {
-    return performance.now() - startedAt < portionMs ? Math.min(max, size * 2) : Math.max(16, Math.floor(size / 2))
   }
 
   /** Events of a portion that match all filters except status. */
@@ -188,12 +165,11 @@ export function createEvents({ db, bodyHas, seqsOfKey, attemptOrder }: ViewStore
         .selectFrom('handler')
         .select('handler.id')
         .where('handler.name', '=', handler ?? '')
-      const run = db
-        .selectFrom('run')
+      const runs = group === undefined ? db.selectFrom('run') : deadRuns(db).where('run.error_group', '=', group)
+      const run = runs
         .select('run.id')
         .whereRef('run.event_seq', '=', 'e.seq' as never)
-        .$if(handler !== undefined, (runs) => runs.where('run.handler_id', '=', id))
-        .$if(group !== undefined, (runs) => runs.where(isDeadRun).where('run.error_group', '=', group ?? ''))
+        .$if(handler !== undefined, (ofEvent) => ofEvent.where('run.handler_id', '=', id))
       matching = matching.where((eb) => eb.exists(run))
     }
     for (const term of terms) {

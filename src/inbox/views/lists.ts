@@ -3,7 +3,7 @@ import { decodeCursor, toPage, decodeDigestCursor } from '../cursor.ts'
 import { maxBlockedRuns } from '../jobs.ts'
 import type { AuditRecord, Page, PageQuery, ReplayRecord, QueryStore, ReplayFilter, ConflictRecord } from '../port.ts'
 import { toReplayRecord, checkReplayFilter, matchesFilter, partsOfKey } from '../replays.ts'
-import { cursorNumber, type ViewStore, rowsOf, turn } from './tables.ts'
+import { cursorNumber, openRuns, type ViewStore, rowsOf, turn } from './tables.ts'
 import { runState } from '../run-sql.ts'
 import { createSelector, type Selection } from '../routes.ts'
 import { statusOf } from '../status.ts'
@@ -40,17 +40,11 @@ export function createLists({
             .select((handlers) => [
               sql<number>`coalesce(sum(${handlers
                 .selectFrom(
-                  handlers
-                    .selectFrom('run')
+                  openRuns(db)
                     .select('run.id')
-                    .whereRef('run.handler_id', '=', 'handler.id')
-                    .whereRef('run.replay_id', '=', 'replay.id')
-                    .where('run.state', '<', eb.lit(runState.dead))
+                    .where('run.handler_id', '=', sql.ref<number>('handler.id'))
+                    .where('run.replay_id', '=', sql.ref<number>('replay.id'))
                     .where('run.state', '<', eb.lit(runState.held))
-                    .orderBy('run.handler_id')
-                    .orderBy('run.replay_id')
-                    .orderBy('run.key')
-                    .orderBy('run.id')
                     .limit(2 * maxBlockedRuns)
                     .as('few'),
                 )

@@ -2,8 +2,8 @@ import { type InboxStats, runStates, type RunCounts } from '../port.ts'
 import type { Clock } from '../../base/clock.ts'
 import { hourMs } from '../tally.ts'
 import { runState } from '../run-sql.ts'
-import type { ViewStore, Tables } from './tables.ts'
-import type { ExpressionBuilder } from 'kysely'
+import { deadRuns, openRuns, type ViewStore } from './tables.ts'
+import { sql } from 'kysely'
 
 /** Larger tables are not counted on every call. */
 const fewRows = 5_000
@@ -19,10 +19,7 @@ export function createStats(store: ViewStore, clock: Pick<Clock, 'now'>) {
   const conflicts = countRows('conflict')
   const quarantined = countRows('quarantine')
   const deadLastHour = createCachedCount(async () => {
-    const dead = db
-      .selectFrom('run')
-      .where(isDead)
-      .where('ended_at', '>=', clock.now() - hourMs)
+    const dead = deadRuns(db).where('ended_at', '>=', clock.now() - hourMs)
     return (await dead.select(all).executeTakeFirstOrThrow()).count
   }, isLarge)
 
@@ -104,28 +101,15 @@ interface CountRow {
   readonly oldest: number
 }
 
-type Runs = ExpressionBuilder<Tables, 'run'>
-
 const { held } = runState
-// Literal numbers, because they must match the conditions of the indexes.
-const isOpen = (eb: Runs) => eb.and([eb('state', '<', eb.lit(runState.dead)), eb('state', '<', eb.lit(runState.held))])
-const isDead = (eb: Runs) =>
-  eb.and([eb('state', '>=', eb.lit(runState.held)), eb('state', '<=', eb.lit(runState.dead))])
 
 /** Counts open and dead runs by handler, from their indexes alone. More than `few` runs are not counted on every call. */
 export function createRunCounts({ db }: ViewStore, few = 20_000): () => Promise<ReadonlyMap<number, HandlerCounts>> {
-  // In index order, so that only the index is read.
-  const openRuns = db
-    .selectFrom('run')
-    .select(['handler_id', 'state', 'id'])
-    .where(isOpen)
-    .orderBy('handler_id')
-    .orderBy('replay_id')
-    .orderBy('key')
-    .orderBy('id')
-  const deadRuns = db.selectFrom('run').select(['handler_id', 'state', 'id']).where(isDead).orderBy('id')
+  const columns = ['handler_id', 'state', 'id'] as const
+  const allOpen = openRuns(db).where('state', '<', sql.lit(held)).select(columns)
+  const allDead = deadRuns(db).orderBy('id').select(columns)
 
-  const counted = (runs: typeof openRuns) =>
+  const counted = (runs: typeof allOpen) =>
     db
       .selectFrom(runs.as('counted'))
       .groupBy(['handler_id', 'state'])
@@ -136,13 +120,13 @@ export function createRunCounts({ db }: ViewStore, few = 20_000): () => Promise<
         eb.fn.min('id').as('oldest'),
       ])
   // Without an order, because PostgreSQL might sort all of the runs.
-  const manyOpen = createCachedCount(() => counted(openRuns.clearOrderBy()).execute())
-  const manyDead = createCachedCount(() => counted(deadRuns.clearOrderBy()).execute())
+  const manyOpen = createCachedCount(() => counted(allOpen.clearOrderBy()).execute())
+  const manyDead = createCachedCount(() => counted(allDead.clearOrderBy()).execute())
 
   return async () => {
     // One statement, so that no run is missed or counted twice.
-    const rows = await counted(openRuns.limit(few + 1))
-      .unionAll(counted(deadRuns.limit(few + 1)))
+    const rows = await counted(allOpen.limit(few + 1))
+      .unionAll(counted(allDead.limit(few + 1)))
       .execute()
     const open = rows.filter((row) => row.state < held)
     const dead = rows.filter((row) => row.state >= held)

@@ -14,6 +14,7 @@ import type {
   StateEntry,
 } from '../port.ts'
 import type { ReplayRow, ScannedEvent } from '../replays.ts'
+import { isDeadLetter, isOpen } from '../run-sql.ts'
 import type { ProgressRow } from '../status.ts'
 
 /** A flag: 0 or 1 on SQLite, a boolean on PostgreSQL. */
@@ -114,6 +115,15 @@ export interface ViewStore {
   /** Size of the stored data in bytes. */
   readonly sizeBytes: () => Promise<number>
 }
+
+/** Open runs, held ones included. Ordered like their index, so that planners use it. */
+export function openRuns(db: Kysely<Tables>) {
+  const runs = db.selectFrom('run').where(sql.raw<boolean>(isOpen('run.')))
+  return runs.orderBy('run.handler_id').orderBy('run.replay_id').orderBy('run.key').orderBy('run.id')
+}
+
+/** Dead letters: held and dead runs. */
+export const deadRuns = (db: Kysely<Tables>) => db.selectFrom('run').where(sql.raw<boolean>(isDeadLetter('run.')))
 
 /** The rows of `jsonRows`. PostgreSQL's driver parses JSON, SQLite's doesn't. */
 export function rowsOf<T>(json: readonly T[] | string | null): readonly T[] {
