@@ -6,6 +6,7 @@ import { deadLettersOf } from './dead-letters.ts'
 import { senderMeter, senderWindowMs, toSenderJson, warning } from './health.ts'
 import { route, type AdminContext } from './route.ts'
 import { component, count, isoTime, isoTimeOrNull, time, toWire } from './wire.ts'
+import { minuteMs } from '../base/clock.ts'
 
 export const overview = component('Overview', {
   now: time,
@@ -110,7 +111,6 @@ export async function showOverview(context: AdminContext): Promise<OverviewJson>
   }
 }
 
-const minuteMs = 60_000
 /** Elapsed time counts in these steps, so that the rate doesn't change with every read. */
 const rateStepMs = 10_000
 

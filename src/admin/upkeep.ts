@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { route } from './route.ts'
 import { component, count } from './wire.ts'
+import { dayMs } from '../base/clock.ts'
 
 const pruned = component('Pruned', {
   events: count,
@@ -20,8 +21,6 @@ const pruneBody = z
   .refine(({ older_than_days, max_bytes }) => older_than_days !== null || max_bytes !== null)
   .meta({ minProperties: 1 })
   .describe('{"older_than_days": 30}, {"max_bytes": 20000000000}, or both')
-
-const dayMs = 24 * 3_600_000
 
 export const upkeepRoutes = {
   prune: route({

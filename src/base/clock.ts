@@ -1,3 +1,7 @@
+export const minuteMs = 60_000
+export const hourMs = 3_600_000
+export const dayMs = 86_400_000
+
 /** A started timer. `cancel` is idempotent. */
 export interface Timer {
   cancel(): void

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Clock } from '../base/clock.ts'
+import { hourMs, type Clock } from '../base/clock.ts'
 import { messageOf } from '../base/errors.ts'
 import { internalEventSchemas, type InternalEventData, type InternalEventType } from '../../schema/internal.ts'
 import { internalLabel, type AcceptPort, type EventSummary, type NewEvent, type QueryStore } from '../inbox/port.ts'
@@ -15,7 +15,6 @@ export interface NotifierOptions {
   readonly consoleUrl: string | null
 }
 
-const hourMs = 3_600_000
 /** Maximum notifications per hour, and extra ones for critical warnings. */
 const maxPerHour = 20
 const maxExtraCritical = 5

@@ -1,4 +1,4 @@
-import type { Clock, Timer } from '../base/clock.ts'
+import { dayMs, type Clock, type Timer } from '../base/clock.ts'
 import { messageOf } from '../base/errors.ts'
 import type { Inbox } from '../inbox/port.ts'
 import type { Logger } from '../base/log.ts'
@@ -15,7 +15,6 @@ export interface RetentionOptions {
   readonly log: Logger
 }
 
-const dayMs = 24 * 3_600_000
 const intervalMs = 60_000
 
 /** Prunes once a minute until closed. */

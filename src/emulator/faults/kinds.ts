@@ -4,10 +4,10 @@ import type { Wire } from '../deliveries/post.ts'
 import type { RandomStream } from '../random.ts'
 import { type SerializerProfile, serializerProfiles } from '../serialize.ts'
 import { numberFrom, wholeNumberFrom } from '../values.ts'
+import { dayMs } from '../../base/clock.ts'
 
 // All kinds of faults: their parameters, which the API and the dashboard show, and their effects.
 
-const dayMs = 86_400_000
 const yearMs = 366 * dayMs
 const mebibyte = 1_048_576
 const maxAnswerDelayMs = 60_000

@@ -8,9 +8,7 @@ import { toUsd } from './numbers.ts'
 import type { Archetype } from './port.ts'
 import { changePct, worth } from './prices.ts'
 import type { WalletState } from './state.ts'
-
-const minuteMs = 60_000
-const hourMs = 3_600_000
+import { hourMs, minuteMs } from '../../base/clock.ts'
 
 interface Habits {
   /** Wallets per network. */

@@ -5,6 +5,7 @@ import { markAsOf, worth } from './prices.ts'
 import { holdingKey } from './trade-log.ts'
 import type { Timeframe } from '../../../schema/rest/parameters.ts'
 import type { HoldingState } from './state.ts'
+import { dayMs } from '../../base/clock.ts'
 
 /** R16–R19 */
 export function overviewOf(core: Core, wallet: number): WalletOverview {
@@ -119,7 +120,6 @@ export function pageByKey<T>(
   return { shown, lastKey: rest.length > limit && last !== undefined ? keyOf(last) : null }
 }
 
-const dayMs = 86_400_000
 const windowMs: Readonly<Record<Timeframe, number>> = {
   '24h': dayMs,
   '7d': 7 * dayMs,

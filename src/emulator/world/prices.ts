@@ -1,11 +1,10 @@
 import { coinPrice, coinPriceAt, tokenAt, type Core } from './core.ts'
 import { toMicro, toPercent, toPriceUsd, type Mark } from './numbers.ts'
 import { legOf, type LoggedTrade } from './trade-log.ts'
+import { dayMs, hourMs } from '../../base/clock.ts'
 
 // Prices and volumes of tokens, current and past.
 
-const hourMs = 3_600_000
-const dayMs = 24 * hourMs
 const hoursBefore = 24
 
 /** Present price of one token in USD, rounded for display. */

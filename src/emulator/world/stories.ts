@@ -13,9 +13,7 @@ import { executeBuy, executeBuyUsd, executeSellAll } from './trading.ts'
 import type { DailyStory } from './state.ts'
 import { createCurveToken, createListedToken } from './token-creation.ts'
 import { addressFor, fund } from './wallets.ts'
-
-const minuteMs = 60_000
-const dayMs = 86_400_000
+import { dayMs, minuteMs } from '../../base/clock.ts'
 
 /** Starts per day of each story, spread evenly. */
 export const storiesPerDay: Readonly<Record<DailyStory, number>> = {

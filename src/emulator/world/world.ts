@@ -38,6 +38,7 @@ import { createViews } from './views.ts'
 import { type NetworkId, networkIds } from '../../../schema/index.ts'
 import { addressFor, fund, openWallet } from './wallets.ts'
 import { establishedNames } from './names.ts'
+import { hourMs, minuteMs } from '../../base/clock.ts'
 
 export type World = ReturnType<typeof createWorld>
 
@@ -124,8 +125,6 @@ function toPlain(value: unknown): unknown {
   return value instanceof Set ? [...value] : value
 }
 
-const minuteMs = 60_000
-const hourMs = 3_600_000
 /** Standard deviation of a coin price per minute: 60 % a year. */
 const minuteStep = 0.000_828
 

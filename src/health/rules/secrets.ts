@@ -4,8 +4,8 @@ import type { Previous, Finding, ProcessFacts, SenderFacts, StoredFacts } from '
 import { retryWindowMs } from '../senders.ts'
 import { lengthText, timeText } from '../words.ts'
 import { authenticIn } from './sender.ts'
+import { dayMs } from '../../base/clock.ts'
 
-const dayMs = 24 * 3_600_000
 const unusedMs = 7 * dayMs
 /** Fewer mismatches may come from anyone. */
 const minMismatches = 5

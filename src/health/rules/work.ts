@@ -1,9 +1,8 @@
 import { orphanedHandlers, type HandlerStats } from '../../inbox/port.ts'
 import type { Previous, Finding, ProcessFacts, StoredFacts } from '../facts.ts'
 import { countText, lengthText } from '../words.ts'
+import { hourMs, minuteMs } from '../../base/clock.ts'
 
-const minuteMs = 60_000
-const hourMs = 60 * minuteMs
 /** Older items cause no warning. */
 const newsMs = 24 * hourMs
 const backlogAge = { on: 15 * minuteMs, off: 10 * minuteMs }
