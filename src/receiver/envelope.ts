@@ -14,35 +14,27 @@ export interface Envelope {
 /** Why authentic bytes are not a usable envelope. */
 export type Unusable = JsonProblem | 'not_an_envelope' | 'bad_id' | 'own_type'
 
-export type EnvelopeResult =
-  | { readonly ok: true; readonly envelope: Envelope }
-  | { readonly ok: false; readonly reason: Unusable }
-
 /** Characters. */
 const maxIdLength = 255
 const maxTypeLength = 255
 const createdAtSchema = envelopeSchema.shape.created_at
 
 /**
- * Parses the envelope of a delivery. Never throws. Written by hand, because it runs for each request. A test keeps it
- * equivalent to `schema/envelope.ts`.
+ * Parses the envelope of a delivery. Returns the reason if it is unusable. Never throws. Written by hand, because it
+ * runs for each request. A test keeps it equivalent to `schema/envelope.ts`.
  */
-export function readEnvelope(raw: Uint8Array): EnvelopeResult {
+export function readEnvelope(raw: Uint8Array): Envelope | Unusable {
   const body = parseJsonBody(raw)
-  if (!body.ok) return unusable(body.reason)
-  if (!isObject(body.value)) return unusable('not_an_envelope')
+  if (!body.ok) return body.reason
+  if (!isObject(body.value)) return 'not_an_envelope'
   const { id, type, created_at: createdAt, data } = body.value
-  if (!isText(id, maxIdLength)) return unusable('bad_id')
-  if (!isText(type, maxTypeLength) || !isObject(data)) return unusable('not_an_envelope')
+  if (!isText(id, maxIdLength)) return 'bad_id'
+  if (!isText(type, maxTypeLength) || !isObject(data)) return 'not_an_envelope'
   const time = createdAtSchema.safeParse(createdAt)
-  if (!time.success) return unusable('not_an_envelope')
+  if (!time.success) return 'not_an_envelope'
   // Only the inbox creates internal events, so consumers may trust them.
-  if (type.startsWith(internalTypePrefix)) return unusable('own_type')
-  return { ok: true, envelope: { id, type, created_at: time.data, data } }
-}
-
-function unusable(reason: Unusable): EnvelopeResult {
-  return { ok: false, reason }
+  if (type.startsWith(internalTypePrefix)) return 'own_type'
+  return { id, type, created_at: time.data, data }
 }
 
 /** Characters of a network or an address; longer ones give no key. */

@@ -12,11 +12,7 @@ export interface GroupCommitOptions {
 /** `late`: not committed in time. It may still be committed; a retry is then a duplicate. */
 export type CommitResult = AcceptResult | 'late'
 
-export interface GroupCommit {
-  add(delivery: IncomingDelivery): Promise<CommitResult>
-  /** Deliveries waiting for their commit, even after a late response: they take memory until the store is done. */
-  readonly pending: { readonly rows: number; readonly bytes: number; readonly oldestMs: number }
-}
+export type GroupCommit = ReturnType<typeof createGroupCommit>
 
 interface Batch {
   readonly deliveries: IncomingDelivery[]
@@ -30,13 +26,20 @@ interface Batch {
  * Collects the deliveries of one turn of the event loop into one batch. Counters and timers are per batch, because a
  * delivery arrives every few microseconds.
  */
-export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
+export function createGroupCommit(options: GroupCommitOptions) {
   const { clock } = options
   let gathering: Batch | undefined
   /** Oldest first. */
   const waiting: Batch[] = []
-  let rows = 0
-  let bytes = 0
+  /** Deliveries waiting for their commit, even after a late response: they take memory until the store is done. */
+  const pending = {
+    rows: 0,
+    bytes: 0,
+    get oldestMs() {
+      const [oldest] = waiting
+      return oldest === undefined ? 0 : clock.now() - oldest.openedAt
+    },
+  }
 
   async function commit(batch: Batch): Promise<void> {
     gathering = undefined
@@ -53,8 +56,8 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
     } finally {
       timer.cancel()
       waiting.splice(waiting.indexOf(batch), 1)
-      rows -= batch.deliveries.length
-      bytes -= batch.bytes
+      pending.rows -= batch.deliveries.length
+      pending.bytes -= batch.bytes
     }
   }
 
@@ -66,10 +69,10 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
   }
 
   return {
-    add(delivery) {
+    add(delivery: IncomingDelivery): Promise<CommitResult> {
       const batch = (gathering ??= openBatch())
-      rows++
-      bytes += delivery.raw.length
+      pending.rows++
+      pending.bytes += delivery.raw.length
       batch.bytes += delivery.raw.length
       batch.deliveries.push(delivery)
       return new Promise((resolve, reject) => {
@@ -77,17 +80,6 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
         batch.rejects.push(reject)
       })
     },
-    pending: {
-      get rows() {
-        return rows
-      },
-      get bytes() {
-        return bytes
-      },
-      get oldestMs() {
-        const [oldest] = waiting
-        return oldest === undefined ? 0 : clock.now() - oldest.openedAt
-      },
-    },
+    pending: pending as Readonly<typeof pending>,
   }
 }

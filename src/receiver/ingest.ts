@@ -64,12 +64,9 @@ export const noReceipt = (): Receipt => ({ headers: null, trace: null })
  */
 export function createIngest(options: IngestOptions): Ingest {
   const { clock, observer, log } = options
-  // A captured delivery stays authentic forever, so anyone who has one could cause these lines without end.
-  const limits = {
-    conflict: createLogLimit(clock),
-    quarantined: createLogLimit(clock),
-    internal: createLogLimit(clock),
-  }
+  const logConflict = limited('warn', 'event id conflict')
+  const logQuarantined = limited('warn', 'delivery quarantined')
+  const logInternal = limited('error', 'delivery not stored')
 
   return async (delivery, receipt = noReceipt) => {
     const reading = await options.read(delivery, receipt)
@@ -100,12 +97,12 @@ export function createIngest(options: IngestOptions): Ingest {
       case 'accepted':
         return acceptedAnswer(200, 'accepted', delivery.id)
       case 'conflict':
-        logLimited('conflict', { eventId: safeText(delivery.id) })
+        logConflict({ eventId: safeText(delivery.id) })
         return acceptedAnswer(200, 'duplicate', delivery.id)
       case 'duplicate':
         return acceptedAnswer(200, 'duplicate', delivery.id)
       case 'quarantined':
-        logLimited('quarantined', { id: delivery.id, reason: reasonOf(delivery) })
+        logQuarantined({ id: delivery.id, reason: reasonOf(delivery) })
         return acceptedAnswer(options.unusableStatus, 'quarantined', delivery.id)
     }
   }
@@ -113,21 +110,19 @@ export function createIngest(options: IngestOptions): Ingest {
   function notStored(error: unknown): Answer {
     const code = error instanceof InboxError && isAnswerCode(error.code) ? error.code : 'internal'
     observer.refused(code)
-    if (code === 'internal') logLimited('internal', { error: messageOf(error) })
+    if (code === 'internal') logInternal({ error: messageOf(error) })
     return answerFor(code === 'internal' ? 'store_unavailable' : code)
   }
 
-  function logLimited(kind: keyof typeof limits, fields: Readonly<Record<string, unknown>>): void {
-    const line = limits[kind]()
-    if (line !== null) log[lines[kind].level]({ ...fields, ...line }, lines[kind].message)
+  /** A captured delivery stays authentic forever, so anyone who has one could cause these lines without end. */
+  function limited(level: 'warn' | 'error', message: string) {
+    const limit = createLogLimit(clock)
+    return (fields: Readonly<Record<string, unknown>>): void => {
+      const line = limit()
+      if (line !== null) log[level]({ ...fields, ...line }, message)
+    }
   }
 }
-
-const lines = {
-  conflict: { level: 'warn', message: 'event id conflict' },
-  quarantined: { level: 'warn', message: 'delivery quarantined' },
-  internal: { level: 'error', message: 'delivery not stored' },
-} as const
 
 function reasonOf(delivery: IncomingDelivery): string {
   return delivery.kind === 'quarantined' ? delivery.reason : ''

@@ -1,22 +1,5 @@
 import type { GroupCommit } from './group-commit.ts'
 
-/** Decides whether there is room for a request. */
-export interface Pressure {
-  /** The overloaded resource; null if there is room. Call it before any other work. */
-  reason(): 'queue' | 'event_loop' | 'commit' | null
-  /** A body is about to be read. `stop` is called if bodies with more progress need its room. */
-  enterBody(stop: () => void): BodyRoom
-  close(): void
-}
-
-/** The room that a body takes while it is read. */
-export interface BodyRoom {
-  /** Counts received bytes. */
-  received(bytes: number): void
-  /** The body is no longer being read. Idempotent. */
-  leave(): void
-}
-
 interface Upload {
   readonly stop: () => void
   bytes: number
@@ -37,7 +20,10 @@ const limits = {
 const progressBytes = 1024
 const sampleMs = 100
 
-export function createPressure(pending: GroupCommit['pending'], bodyLimitBytes: number): Pressure {
+export type Pressure = ReturnType<typeof createPressure>
+
+/** Decides whether there is room for a request. */
+export function createPressure(pending: GroupCommit['pending'], bodyLimitBytes: number) {
   const roomBytes = limits.bodyBytes + bodyLimitBytes
   /** Uploads that take room, by time of their last progress. */
   const uploads = new Set<Upload>()
@@ -72,14 +58,21 @@ export function createPressure(pending: GroupCommit['pending'], bodyLimitBytes: 
   }
 
   return {
+    /** The overloaded resource; null if there is room. Call it before any other work. */
     reason() {
       if (pending.rows >= limits.pendingRows || pending.bytes >= limits.pendingBytes) return 'queue'
       if (delayMs > limits.eventLoopDelayMs) return 'event_loop'
       return pending.oldestMs > limits.oldestPendingMs ? 'commit' : null
     },
-    enterBody(stop) {
+    /** A body is about to be read. `stop` is called if bodies with more progress need its room. */
+    enterBody(stop: () => void) {
       const upload = { stop, bytes: 0, newBytes: 0 }
-      return { received: (bytes) => receive(upload, bytes), leave: () => leave(upload) }
+      return {
+        /** Counts received bytes. */
+        received: (bytes: number) => receive(upload, bytes),
+        /** The body is no longer being read. Idempotent. */
+        leave: () => leave(upload),
+      }
     },
     close: () => clearInterval(sampler),
   }

@@ -92,10 +92,10 @@ function readDefaultBody(
   receipt: ReceiptOf,
 ): IncomingDelivery {
   const read = readEnvelope(body.raw)
-  if (!read.ok) return quarantined(body, read.reason)
-  const { id, type, created_at: createdAt } = read.envelope
+  if (typeof read === 'string') return quarantined(body, read)
+  const { id, type, created_at: createdAt } = read
   if (sources.some(({ name }) => id.startsWith(uidOf(name, '')))) return quarantined(body, 'bad_id')
-  return { kind: 'event', id, type, createdAt, ...keyOf(read.envelope), ...body, ...receipt({ id, type }) }
+  return { kind: 'event', id, type, createdAt, ...keyOf(read), ...body, ...receipt({ id, type }) }
 }
 
 function readSourceBody(

@@ -103,19 +103,15 @@ export function createReceiving(settings: ReceiverSettings, options: ReceivingOp
   const observer = options.observerOf(defaultSource)
   const commits = createGroupCommit({ accept, clock, ackTimeoutMs, onBatch: (size) => observer.committed(size) })
   const inflate = createInflater(bodyLimitBytes)
+  const ingestOf = (source: Pick<IngestOptions, 'observer' | 'read'>) =>
+    createIngest({ ...options, ...source, commits, unusableStatus })
   const receiving = {
     ...options,
     observer,
     bodyLimitBytes,
     commits,
     readHeaders: createHeaderReader({ ...settings, storedHeaders: withoutSecrets(settings.storedHeaders, sources) }),
-    ingest: createIngest({
-      ...options,
-      observer,
-      read: createDefaultReader({ ...options, signatureHeader }),
-      commits,
-      unusableStatus,
-    }),
+    ingest: ingestOf({ observer, read: createDefaultReader({ ...options, signatureHeader }) }),
     pressure: createPressure(commits.pending, bodyLimitBytes),
     inflate: null,
     methods: ['POST'],
@@ -129,12 +125,9 @@ export function createReceiving(settings: ReceiverSettings, options: ReceivingOp
       name,
       path,
       observer: observerOfSource,
-      ingest: createIngest({
-        ...options,
+      ingest: ingestOf({
         observer: observerOfSource,
         read: createSourceReader(source, { clock, observer: observerOfSource }),
-        commits,
-        unusableStatus,
       }),
       // Only signatures of the default source can be explained, so the body isn't kept.
       logReject: (request, reason) => options.logReject(request, reason),

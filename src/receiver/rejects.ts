@@ -17,37 +17,6 @@ export interface RejectedRequest {
   readonly socket: { readonly remoteAddress?: string | undefined }
 }
 
-/** Rejected requests with the same reason, path and client address. Times are milliseconds since 1970. */
-export interface RejectGroup {
-  /** Depends only on the reason, the source's path and the address. */
-  readonly id: string
-  readonly reason: string
-  /** Client address. */
-  readonly client: string
-  readonly count: number
-  readonly firstAt: number
-  readonly lastAt: number
-  /** Method of the newest request, safe to show. */
-  readonly method: string
-  /** Path of a source, or `other` with the length of the path. */
-  readonly path: string
-  /** Size of the newest body; null: not read. */
-  readonly sizeBytes: number | null
-  /** True if `explain` can explain the newest request. */
-  readonly isExplainable: boolean
-}
-
-/** Explains the signature of a rejected request. No field contains a secret or a signature. */
-export interface RejectExplanation {
-  readonly code: string
-  /** Label of the secret that made the signature; null: none did. */
-  readonly matchedLabel: string | null
-  readonly message: string
-  readonly headers: Readonly<Record<string, string>>
-  /** Start of the body as text. */
-  readonly preview: string
-}
-
 export interface RejectsOptions {
   readonly clock: Pick<Clock, 'now'>
   readonly secrets: () => readonly Secret[]
@@ -65,8 +34,21 @@ export const rejectLimits = { groups: 200, bodyBytes: 64 * 1024, bytes: 4 * 1024
 /** Characters shown of a header or body. */
 const maxValueLength = 200
 
-interface Group extends Omit<RejectGroup, 'id' | 'isExplainable'> {
+/** Rejected requests with the same reason, path and client address. Times are milliseconds since 1970. */
+interface Group {
   readonly key: string
+  readonly reason: string
+  /** Client address. */
+  readonly client: string
+  readonly count: number
+  readonly firstAt: number
+  readonly lastAt: number
+  /** Method of the newest request. */
+  readonly method: string
+  /** Path of a source, or `other` with the length of the path. */
+  readonly path: string
+  /** Size of the newest body; null: not read. */
+  readonly sizeBytes: number | null
   readonly headers: IncomingHttpHeaders
   body: Uint8Array | null
 }
@@ -97,14 +79,16 @@ export function createRejects(options: RejectsOptions) {
 
   const signatureOf = ({ headers }: Group) => toText(headers[signatureHeader])
 
-  function toGroup(group: Group): RejectGroup {
+  function toGroup(group: Group) {
     const redact = createRedactor(signatureOf(group), secrets())
     const { headers: _, body, key, ...shown } = group
     return {
       ...shown,
+      /** Depends only on the reason, the source's path and the address. */
       id: idOf(key),
       client: redact(group.client),
       method: safeText(redact(group.method), 20),
+      /** True if `explain` can explain the newest request. */
       isExplainable: isSigned(group) && body !== null,
     }
   }
@@ -143,9 +127,12 @@ export function createRejects(options: RejectsOptions) {
       }
     },
     /** Groups, latest first. */
-    list: (): readonly RejectGroup[] => [...groups.values()].toReversed().map(toGroup),
-    /** Explains the newest request of a group; null for an unknown group, or if its body was not kept. */
-    explain(id: string): RejectExplanation | null {
+    list: () => [...groups.values()].toReversed().map(toGroup),
+    /**
+     * Explains the signature of the newest request of a group; null for an unknown group, or if its body was not kept.
+     * No field contains a secret or a signature. `matchedLabel`: the secret that made the signature; null: none did.
+     */
+    explain(id: string) {
       const group = groups.values().find(({ key }) => idOf(key) === id)
       if (group === undefined || group.body === null || !isSigned(group)) return null
       const { headers, body } = group
