@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import type { HandlerPace } from '../dispatch/pace.ts'
 import { InboxError } from '../base/errors.ts'
 import { orphanedHandlers, type QueryStore } from '../inbox/port.ts'
 import { reason } from './parse.ts'
@@ -182,16 +181,6 @@ async function noHandler(inbox: QueryStore, unknownName: string): Promise<InboxE
   return new InboxError('not_found', `there is no handler ${JSON.stringify(unknownName)}: ${known}`)
 }
 
-const noAttempts: HandlerPace = {
-  perSecond: 0,
-  errorRate: null,
-  p50Ms: null,
-  p95Ms: null,
-  p99Ms: null,
-  series: [],
-  lastError: null,
-}
-
 const noRuns = { paused: false, waiting: 0, ready: 0, suspect: 0, running: 0, held: 0, dead: 0, superseded: 0 }
 
 /** Loaded handlers, and earlier ones that the store knows. */
@@ -199,7 +188,7 @@ async function listHandlers({ inbox, handlers, openBreakers: shutOf, paces }: Ad
   const stats = await inbox.stats()
   const rows = new Map(stats.handlers.map((row) => [row.handler, row]))
   const infos = new Map((handlers?.() ?? []).map((info) => [info.name, info]))
-  const [shutNow, pacesNow] = [shutOf?.(), paces?.()]
+  const shutNow = shutOf?.()
   // Without a dispatcher in this process, only a cluster knows the orphaned ones.
   const loaded = handlers?.() ?? [...rows.keys()].map((each) => ({ name: each }))
   const orphans = new Set(orphanedHandlers(stats.handlers, loaded).map((row) => row.handler))
@@ -207,7 +196,6 @@ async function listHandlers({ inbox, handlers, openBreakers: shutOf, paces }: Ad
   const data = names.map((each): HandlerJson => {
     const [info, row] = [infos.get(each), rows.get(each)]
     const backfillSeq = row?.backfillSeq ?? null
-    const pace = info && pacesNow && (pacesNow.get(each) ?? noAttempts)
     return toFields(handler, {
       ...noRuns,
       ...row,
@@ -226,7 +214,7 @@ async function listHandlers({ inbox, handlers, openBreakers: shutOf, paces }: Ad
       setConcurrency: row?.concurrency,
       shut: shutNow?.get(each),
       backfill: backfillSeq === null ? null : (backfillSeq - 1) / Math.max(stats.lastSeq, 1),
-      pace,
+      pace: info && paces?.(each),
     })
   })
   return { paused: stats.paused, data, next_cursor: null }

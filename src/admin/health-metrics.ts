@@ -1,17 +1,13 @@
 import { Counter, Gauge, type Registry } from 'prom-client'
 import { eventTypes, networkIds } from '../../schema/index.ts'
-import { driftKinds, type DriftCounter } from '../health/drift.ts'
-import type { MeteredSender } from '../health/senders.ts'
+import { driftKinds } from '../health/drift.ts'
 import type { HealthWatch } from '../health/watch.ts'
 import type { QueryStore } from '../inbox/port.ts'
+import type { AdminContext } from './route.ts'
 
-export interface HealthMetricsInputs {
+export interface HealthMetricsInputs extends Required<Pick<AdminContext, 'senders' | 'drift' | 'secretLabels'>> {
   readonly watch: () => Pick<HealthWatch, 'warnings' | 'silences'>
-  readonly senders: readonly MeteredSender[]
   readonly inbox: Pick<QueryStore, 'secretUses'>
-  readonly drift: Pick<DriftCounter, 'records'>
-  /** Labels of the configured secrets. */
-  readonly secretLabels: () => readonly string[]
 }
 
 type Row = readonly [labels: Readonly<Record<string, string>>, value: number]

@@ -2,20 +2,15 @@ import { collectDefaultMetrics, Histogram, Registry } from 'prom-client'
 import { eventTypes } from '../../schema/index.ts'
 import type { Clock } from '../base/clock.ts'
 import { Histogram as Durations } from '../base/histogram.ts'
-import type { OpenBreaker } from '../dispatch/circuit-breaker.ts'
 import type { SettledCount } from '../dispatch/pace.ts'
-import type { HandlerInfo } from '../dispatch/runner-protocol.ts'
 import { defaultSource, type AcceptResult, type HandlerStats, type InboxStats, type QueryStore } from '../inbox/port.ts'
 import type { ReceiverObserver } from '../receiver/receive.ts'
 import { addHealthMetrics, addTo, type HealthMetricsInputs } from './health-metrics.ts'
+import type { AdminContext } from './route.ts'
 
-export interface MetricsOptions {
+export interface MetricsOptions extends Pick<AdminContext, 'handlers' | 'openBreakers'> {
   readonly inbox: Pick<QueryStore, 'stats'>
   readonly clock: Clock
-  /** The loaded handlers. */
-  readonly handlers?: () => readonly Pick<HandlerInfo, 'name' | 'kind'>[]
-  /** Sinks that send nothing for now, by name. */
-  readonly openBreakers?: () => ReadonlyMap<string, OpenBreaker>
   readonly health?: HealthMetricsInputs
 }
 

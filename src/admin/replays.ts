@@ -94,7 +94,6 @@ export const replayRoutes = {
     summary: 'Cancel a replay that has not ended',
     gives: cancelledReplay,
     logged: 'replay cancelled',
-    isDone: (answer) => 'cancelled' in answer && answer.cancelled === true,
     async answer(context, { id, by }) {
       const record = await findReplay(context, id)
       const cancelled = await context.inbox.cancelReplay(record.id, by)

@@ -3,6 +3,7 @@ import type { OpenBreaker } from '../dispatch/circuit-breaker.ts'
 import type { HandlerPace } from '../dispatch/pace.ts'
 import type { HandlerInfo } from '../dispatch/runner-protocol.ts'
 import type { ErrorCode } from '../base/errors.ts'
+import type { DescribedSetting } from '../config/described.ts'
 import type { DriftCounter } from '../health/drift.ts'
 import type { HealthMeter } from '../health/meter.ts'
 import type { MeteredSender } from '../health/senders.ts'
@@ -35,8 +36,8 @@ export interface AdminContext {
   readonly handlers?: () => readonly HandlerInfo[]
   /** Sinks whose circuit breaker is open or that asked for a pause, by name. */
   readonly openBreakers?: () => ReadonlyMap<string, OpenBreaker>
-  /** Recent attempts, by handler. */
-  readonly paces?: () => ReadonlyMap<string, HandlerPace>
+  /** Recent attempts of a handler. */
+  readonly paces?: (handler: string) => HandlerPace
   /** Called when an operator changed the concurrency of a handler. */
   readonly onConcurrency?: (handler: string, concurrency: number | null) => void
   /** Called when claimed runs of a handler (null: of any) must not start. */
@@ -53,13 +54,7 @@ export interface AdminContext {
   readonly reconciler?: Omit<Reconciler, 'close'> | undefined
   readonly rejects?: Pick<Rejects, 'list' | 'explain' | 'count'>
   /** The settings in force, without secrets. */
-  readonly settings?: () => readonly {
-    name: string
-    value: string
-    origin: 'default' | 'environment' | 'file' | 'config'
-    secret: boolean
-    default: string
-  }[]
+  readonly settings?: () => readonly DescribedSetting[]
   /** Labels of the configured secrets. */
   readonly secretLabels?: () => readonly string[]
   /** Start of this process, in milliseconds since 1970. */
@@ -114,17 +109,13 @@ export interface RawRequest {
   readonly by?: string | undefined
 }
 
-export interface Route<A extends z.ZodType | 'document' = z.ZodType | 'document'> extends RouteText {
+export interface Route<A extends z.ZodType = z.ZodType> extends RouteText {
   readonly method: 'get' | 'post' | 'patch'
   readonly gives: A
   /** Message of the log line after success. */
   readonly logged?: string
-  /** True if the answer is logged. Default: unless it is a dry run. */
-  readonly isDone?: (answer: object) => boolean
-  /** Logged fields of the answer. Default: all but objects and lists. */
-  readonly toLog?: (answer: object) => object
   /** Throws `bad_request`, `not_found` and the errors in `errors`. */
-  answer(context: AdminContext, request: RawRequest): Promise<A extends z.ZodType ? z.output<A> : object>
+  answer(context: AdminContext, request: RawRequest): Promise<z.output<A>>
 }
 
 type Optional = 'group' | 'role' | 'query' | 'status' | 'errors'
@@ -149,7 +140,7 @@ export function describeRoute({ at, ...options }: TextOptions<RouteText>): Route
   }
 }
 
-interface RouteOptions<A extends z.ZodType | 'document', Q extends z.ZodObject, B extends z.ZodType> extends Omit<
+interface RouteOptions<A extends z.ZodType, Q extends z.ZodObject, B extends z.ZodType> extends Omit<
   TextOptions<Route<A>>,
   'answer' | 'query' | 'body' | 'gives'
 > {
@@ -159,11 +150,11 @@ interface RouteOptions<A extends z.ZodType | 'document', Q extends z.ZodObject, 
   answer(
     context: AdminContext,
     request: { readonly id: string; readonly query: z.output<Q>; readonly body: z.output<B>; readonly by?: string },
-  ): (A extends z.ZodType ? z.output<A> : object) | Promise<A extends z.ZodType ? z.output<A> : object>
+  ): z.output<A> | Promise<z.output<A>>
 }
 
 /** A route that answers JSON, and checks parameters and body first. Unknown parameters are a `bad_request`. */
-export function route<A extends z.ZodType | 'document', Q extends z.ZodObject, B extends z.ZodType>(
+export function route<A extends z.ZodType, Q extends z.ZodObject, B extends z.ZodType>(
   options: RouteOptions<A, Q, B>,
 ): Route<A> {
   const text = describeRoute(options)

@@ -5,26 +5,22 @@ import { eventBytesRoute, eventRoutes } from './events.ts'
 import { exportRoute } from './export.ts'
 import { handlerRoutes } from './handlers.ts'
 import { healthRoutes } from './health.ts'
-import { toAdminOpenApi } from './openapi.ts'
 import { overviewRoutes } from './overview.ts'
 import { quarantineRoutes } from './quarantine.ts'
 import { reconcileRoutes } from './reconcile.ts'
 import { rejectRoutes } from './rejects.ts'
 import { replayRoutes } from './replays.ts'
-import { route, type AdminContext, type RawRequest, type Route, type RouteText } from './route.ts'
+import { describeRoute, type AdminContext, type RawRequest, type Route, type RouteText } from './route.ts'
 import { sessionRoutes } from './session.ts'
 import { streamRoute } from './stream.ts'
 import { upkeepRoutes } from './upkeep.ts'
 
-let document: object | undefined
-
-const documentRoute = route({
+const documentRoute = describeRoute({
   group: 'overview',
   at: 'GET /openapi.json',
   role: 'anyone',
   summary: 'Get this document',
   gives: 'document',
-  answer: () => (document ??= toAdminOpenApi(describedRoutes)),
 })
 
 /** Operations that answer JSON, by their id in the OpenAPI document. */
@@ -40,8 +36,7 @@ export const operations = {
   ...conflictRoutes,
   ...handlerRoutes,
   ...upkeepRoutes,
-  getDocument: documentRoute,
-} satisfies Readonly<Record<string, Route<z.ZodType> | Route<'document'>>>
+} satisfies Readonly<Record<string, Route>>
 
 export const routes: readonly Route[] = Object.values(operations)
 
@@ -52,9 +47,10 @@ export const describedRoutes: Readonly<Record<string, RouteText>> = {
   exportEvents: exportRoute,
   followStream: streamRoute,
   ...operations,
+  getDocument: documentRoute,
 }
 
-export type OperationId = Exclude<keyof typeof operations, 'getDocument'>
+export type OperationId = keyof typeof operations
 export type AnswerOf<I extends OperationId> = z.output<(typeof operations)[I]['gives']>
 
 /** Calls operations of the admin API, over HTTP or in this process. Throws `bad_request`, `not_found`. */

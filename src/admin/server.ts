@@ -6,16 +6,16 @@ import { InboxError, messageOf } from '../base/errors.ts'
 import { safeText, type Logger } from '../base/log.ts'
 import { type Pages, builtFolder, createPages } from '../base/http/page-files.ts'
 import type { ReceiverState } from '../receiver/receive.ts'
-import { addressOf } from '../base/http/request.ts'
 import { createGuard } from './auth.ts'
 import type { Metrics } from './metrics.ts'
 import { readJsonBody, sendError, sendJson } from './http.ts'
 import { rawEvent } from './events.ts'
 import { exportParameters, sendExport } from './export.ts'
-import { parseParameters } from './parse.ts'
+import { toAdminOpenApi } from './openapi.ts'
+import { noParameters, parseParameters } from './parse.ts'
 import { createRoleOf, createSessions } from './sessions.ts'
 import type { AdminContext, Route } from './route.ts'
-import { routes } from './routes.ts'
+import { describedRoutes, routes } from './routes.ts'
 import { serveSession } from './session.ts'
 import { createLiveStream, createPolls, streamParameters } from './stream.ts'
 
@@ -49,16 +49,11 @@ const api = '/api/v1'
 /** Values of the `Allow` header. */
 const allowed = { get: 'GET, HEAD', post: 'POST', patch: 'PATCH' } as const
 
-const openRoutes = groupByPath(routes.filter(({ role }) => role === 'anyone'))
-const closedRoutes = groupByPath(routes.filter(({ role }) => role !== 'anyone'))
-
-export interface AdminApp extends RequestListener {
-  /** Ends all live streams. Idempotent. */
-  close(): void
-}
+/** The OpenAPI document, built at its first request. */
+let document: object | undefined
 
 /** The Express app of the admin side. Health checks and console files are public; metrics and the API need a token or session. */
-export function createAdminApp(options: AdminAppOptions): AdminApp {
+export function createAdminApp(options: AdminAppOptions) {
   const { inbox, metrics, state, log, now, hosts, pages } = options
   const tokens = { operator: options.token, viewer: options.viewerToken }
   const roleOf = createRoleOf(tokens)
@@ -80,29 +75,21 @@ export function createAdminApp(options: AdminAppOptions): AdminApp {
   }
 
   function byOf(request: Request, { role }: Route): string {
-    if (role === 'anyone') return addressOf(request)
     const caller = guard.authenticate(request)
     if (role === 'viewer' || caller.role === 'operator') return caller.by
     throw new InboxError('forbidden', "this needs the operator's token")
   }
 
   function serve(route: Route): void {
-    const { method, path, status, logged, isDone = isNoDryRun, toLog = withoutLists } = route
+    const { method, path, status, logged } = route
     app[method](`${api}${path}`, async (request, response) => {
       const by = byOf(request, route)
       const { id = '' } = request.params as { readonly id?: string }
       const body = method === 'get' ? undefined : await readJsonBody(request, response, route.body !== undefined)
       const result = (await route.answer(options, { id, query: request.query, body, by })) as object
-      if (logged !== undefined && isDone(result)) log.info(toLog(result), logged)
+      if (logged !== undefined && isDone(result)) log.info(withoutLists(result), logged)
       sendJson(response, result, status)
     })
-  }
-
-  function serveAll(routesByPath: typeof openRoutes): void {
-    for (const [path, same] of routesByPath) {
-      for (const route of same) serve(route)
-      app.all(`${api}${path}`, notAllowed(same.map(({ method }) => allowed[method]).join(', ')))
-    }
   }
 
   function isAuthenticated(request: Request): boolean {
@@ -137,7 +124,10 @@ export function createAdminApp(options: AdminAppOptions): AdminApp {
   })
   serveSession(app, `${api}/session`, { guard, roleOf, sessions, inbox, now, log })
   app.all(`${api}/session`, notAllowed('GET, HEAD, POST, DELETE'))
-  serveAll(openRoutes)
+  get(`${api}/openapi.json`, (request, response) => {
+    parseParameters(noParameters, request.query)
+    sendJson(response, (document ??= toAdminOpenApi(describedRoutes)))
+  })
   app.use(
     ['/metrics', api],
     check((request) => void guard.authenticate(request)),
@@ -162,7 +152,10 @@ export function createAdminApp(options: AdminAppOptions): AdminApp {
     const { kinds } = parseParameters(streamParameters, request.query)
     live.take(request, response, kinds, () => isAuthenticated(request))
   })
-  serveAll(closedRoutes)
+  for (const [path, same] of groupByPath(routes)) {
+    for (const route of same) serve(route)
+    app.all(`${api}${path}`, notAllowed(same.map(({ method }) => allowed[method]).join(', ')))
+  }
 
   app.use(() => {
     throw nothingHere()
@@ -179,11 +172,13 @@ export function createAdminApp(options: AdminAppOptions): AdminApp {
     response.setHeaders(securityHeaders)
     app(request as Request, response as Response, () => sendError(response as Response, nothingHere()))
   }
+  /** `close` ends all live streams. Idempotent. */
   return Object.assign(listener, { close: () => live.close() })
 }
 
-function isNoDryRun(answer: object): boolean {
-  return !('dry_run' in answer)
+/** False if the request changed nothing: a dry run, or a replay that had ended before. */
+function isDone(answer: { readonly dry_run?: true; readonly cancelled?: boolean }): boolean {
+  return answer.dry_run === undefined && answer.cancelled !== false
 }
 
 /** Lists may be too long for a log line. */

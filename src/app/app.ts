@@ -10,7 +10,7 @@ import { findHandlerFiles } from '../dispatch/registry.ts'
 import { startRunner, type Runner } from '../dispatch/runner.ts'
 import { createPaces } from '../dispatch/pace.ts'
 import { locationsOf } from '../dispatch/handler-locations.ts'
-import { freeBytesOf, createDiskGuard, nearlyFull } from '../health/disk-guard.ts'
+import { createDiskGuard, nearlyFull } from '../health/disk-guard.ts'
 import { createDriftCounter } from '../health/drift.ts'
 import { createMeters } from '../health/senders.ts'
 import { createReconciler, type ReconcilerOptions } from '../health/reconcile.ts'
@@ -202,15 +202,17 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
   const watch = createHealthWatch({
     inbox,
     senders,
-    drift,
     clock,
     log,
-    storeHealth,
-    freeBytes: async () => (database.kind === 'sqlite' && reserveBytes > 0 ? freeBytesOf(database.file) : null),
-    reserveBytes,
-    handlers: () => runner.handlers.map(({ name }) => name),
-    openBreakers: () => runner.openBreakers,
-    secretLabels,
+    facts: () => ({
+      store: storeHealth(),
+      freeBytes: disk.freeBytes(),
+      reserveBytes,
+      handlers: runner.handlers.map(({ name }) => name),
+      openBreakers: runner.openBreakers,
+      secretLabels: secretLabels(),
+      drift: drift.records(),
+    }),
     consoleUrl: config.consoleUrl ?? null,
     // A sender in this process counts its events: the inbox must not add any.
     storesEvents: options.hasSender !== true,
@@ -272,7 +274,7 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
     rejects,
     secretLabels,
     readEvent: (body) => readAsEvent(body, sources.sources),
-    paces: () => paces.current(),
+    paces: (handler) => paces.of(handler),
     startedAt: clock.now(),
     cluster,
   })

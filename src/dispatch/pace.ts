@@ -46,22 +46,6 @@ export class SettledCounter {
   }
 }
 
-/** Recent attempts of a handler, in this process. */
-export interface HandlerPace {
-  /** Attempts that ended per second, over the last minute. */
-  readonly perSecond: number
-  /** Share of failed attempts of the last five minutes, or of the latest ten seconds with any; null: no attempts. */
-  readonly errorRate: number | null
-  /** Percentiles over the last five minutes; null: no attempts. */
-  readonly p50Ms: number | null
-  readonly p95Ms: number | null
-  readonly p99Ms: number | null
-  /** Attempts that ended in each ten seconds of the last five minutes, oldest first. */
-  readonly series: readonly number[]
-  /** The latest failed attempt of the same time; null: none failed. */
-  readonly lastError: FailedAttempt | null
-}
-
 const slotMs = 10_000
 const rateSlots = 6
 const latencySlots = 30
@@ -78,7 +62,9 @@ interface Slot {
 const notRun: ReadonlySet<SettledCount['kind']> = new Set(['expired', 'unmatched'])
 const failed: ReadonlySet<SettledCount['kind']> = new Set(['retry', 'dead'])
 
-/** Collects the counts of runners, and computes the pace of each handler with attempts since the start. */
+export type HandlerPace = Readonly<ReturnType<ReturnType<typeof createPaces>['of']>>
+
+/** Collects the counts of runners, and computes the pace of a handler. */
 export function createPaces({ now }: Pick<Clock, 'now'>) {
   /** Slots by handler, oldest first. */
   const slots = new Map<string, Slot[]>()
@@ -107,38 +93,38 @@ export function createPaces({ now }: Pick<Clock, 'now'>) {
         if (error !== undefined && error.at >= (slot.error?.at ?? 0)) slot.error = error
       }
     },
-    current(): ReadonlyMap<string, HandlerPace> {
+    /** Recent attempts of a handler, in this process. */
+    of(handler: string) {
       const at = slotAt(now())
-      const paces = new Map<string, HandlerPace>()
-      for (const [handler, ofHandler] of slots) {
-        const recent = ofHandler.filter((slot) => slot.at > at - latencySlots && slot.at <= at)
-        // A failed run may wait for hours: until then the latest attempts count.
-        paces.set(handler, paceOf(recent, recent.length > 0 ? recent : ofHandler.slice(-1), at))
+      const known = slots.get(handler) ?? []
+      const recent = known.filter((slot) => slot.at > at - latencySlots && slot.at <= at)
+      // A failed run may wait for hours: until then the latest attempts count.
+      const latest = recent.length > 0 ? recent : known.slice(-1)
+      const minute = recent.filter((slot) => slot.at > at - rateSlots)
+      // The current slot is not over, so it counts for its elapsed part only.
+      const seconds = ((rateSlots - 1) * slotMs + (now() % slotMs) + 1) / 1_000
+      const durations = new Histogram()
+      const attempts = total(latest, 'attempts')
+      const series = Array.from({ length: latencySlots }, () => 0)
+      for (const slot of recent) {
+        durations.add(slot.durations)
+        series[latencySlots - 1 - (at - slot.at)] = slot.attempts
       }
-      return paces
+      return {
+        /** Attempts that ended per second, over the last minute. */
+        perSecond: total(minute, 'attempts') / seconds,
+        /** Share of failed attempts of the last five minutes, or of the latest ten seconds with any; null: no attempts. */
+        errorRate: attempts === 0 ? null : total(latest, 'failures') / attempts,
+        /** Percentiles over the last five minutes; null: no attempts. */
+        p50Ms: durations.quantile(0.5),
+        p95Ms: durations.quantile(0.95),
+        p99Ms: durations.quantile(0.99),
+        /** Attempts that ended in each ten seconds of the last five minutes, oldest first. */
+        series,
+        /** The latest failed attempt of the same time; null: none failed. */
+        lastError: latest.findLast(({ error }) => error !== null)?.error ?? null,
+      }
     },
-  }
-
-  function paceOf(recent: readonly Slot[], latest: readonly Slot[], at: number): HandlerPace {
-    const minute = recent.filter((slot) => slot.at > at - rateSlots)
-    // The current slot is not over, so it counts for its elapsed part only.
-    const seconds = ((rateSlots - 1) * slotMs + (now() % slotMs) + 1) / 1_000
-    const durations = new Histogram()
-    const attempts = total(latest, 'attempts')
-    const series = Array.from({ length: latencySlots }, () => 0)
-    for (const slot of recent) {
-      durations.add(slot.durations)
-      series[latencySlots - 1 - (at - slot.at)] = slot.attempts
-    }
-    return {
-      perSecond: total(minute, 'attempts') / seconds,
-      errorRate: attempts === 0 ? null : total(latest, 'failures') / attempts,
-      p50Ms: durations.quantile(0.5),
-      p95Ms: durations.quantile(0.95),
-      p99Ms: durations.quantile(0.99),
-      series,
-      lastError: latest.findLast(({ error }) => error !== null)?.error ?? null,
-    }
   }
 }
 

@@ -17,6 +17,8 @@ export interface DiskGuardOptions {
 /** Store health while the disk is low. */
 export const nearlyFull = { ok: false, reason: 'the disk is nearly full', full: true } as const
 
+const notGuarded = { freeBytes: () => null, isLow: () => false, check() {}, close() {} }
+
 /** Short enough for a disk that fills at 100 MB/s. */
 const checkMs = 250
 
@@ -25,33 +27,27 @@ const checkMs = 250
  * check. Never low on PostgreSQL or with a reserve of 0.
  */
 export async function createDiskGuard({ database, reserveBytes, clock, log }: DiskGuardOptions) {
-  if (database.kind !== 'sqlite' || reserveBytes === 0) return { isLow: () => false, check() {}, close() {} }
+  if (database.kind !== 'sqlite' || reserveBytes === 0) return notGuarded
   const { file } = database
+  let freeBytes: number | null = Infinity
   let isLow = false
   let isClosed = false
   let timer: Timer | undefined
 
-  let isUnknown = false
-
   async function check(): Promise<void> {
-    const freeBytes = await freeBytesOf(file)
-    if (freeBytes !== null) update(freeBytes)
-    else if (!isUnknown) log.warn({ file }, 'free disk space unknown')
-    isUnknown = freeBytes === null
-    if (!isClosed) timer = clock.after(checkMs, () => void check())
-  }
-
-  function update(freeBytes: number): void {
-    const wasLow = isLow
-    isLow = freeBytes < reserveBytes
-    if (isLow && !wasLow) {
-      log.error({ file, freeBytes, reserveBytes }, 'disk nearly full, deliveries rejected')
-    }
+    const [wasKnown, wasLow] = [freeBytes !== null, isLow]
+    freeBytes = await freeBytesOf(file)
+    if (freeBytes !== null) isLow = freeBytes < reserveBytes
+    else if (wasKnown) log.warn({ file }, 'free disk space unknown')
+    if (isLow && !wasLow) log.error({ file, freeBytes, reserveBytes }, 'disk nearly full, deliveries rejected')
     if (!isLow && wasLow) log.info({ file, freeBytes, reserveBytes }, 'disk space freed')
+    if (!isClosed) timer = clock.after(checkMs, () => void check())
   }
 
   await check()
   return {
+    /** At the last check; null: unknown, or not guarded. */
+    freeBytes: () => freeBytes,
     isLow: () => isLow,
     /** Call before a commit. @throws InboxError `store_full` while the disk is low */
     check(): void {
@@ -65,7 +61,7 @@ export async function createDiskGuard({ database, reserveBytes, clock, log }: Di
 }
 
 /** Free bytes of the disk that holds the file; null if unknown. */
-export async function freeBytesOf(file: string): Promise<number | null> {
+async function freeBytesOf(file: string): Promise<number | null> {
   try {
     const { bavail, bsize } = await statfs(dirname(file))
     return bavail * bsize

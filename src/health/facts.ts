@@ -28,6 +28,7 @@ export interface Warning {
 export interface ProcessFacts {
   readonly now: number
   readonly startedAt: number
+  /** Not ok: a commit can't succeed, or the disk guard rejects it. */
   readonly store: { readonly ok: true } | { readonly ok: false; readonly reason: string; readonly full?: boolean }
   /** Free bytes of the database's disk; null: unknown, or not guarded. */
   readonly freeBytes: number | null

@@ -1,4 +1,4 @@
-import type { Clock } from '../base/clock.ts'
+import { hourMs, minuteMs, type Clock } from '../base/clock.ts'
 import { Histogram } from '../base/histogram.ts'
 import type { AcceptResult, ActivityQuery } from '../inbox/port.ts'
 
@@ -6,39 +6,6 @@ import type { AcceptResult, ActivityQuery } from '../inbox/port.ts'
 export const ackBudgetMs = 5_000
 
 const secondMs = 1_000
-const minuteMs = 60_000
-const hourMs = 3_600_000
-
-/**
- * Deliveries of a time window. The default sender counts any 2xx within 5 s as a success (R43, R44, R79). Includes authentic
- * deliveries and all 503 responses, even before the signature was checked. Excludes permanently rejected requests:
- * anyone may have sent them.
- */
-export interface SenderMeter {
-  readonly windowMs: number
-  readonly deliveries: number
-  readonly acknowledged: number
-  /** 2xx responses after the sender's time limit. */
-  readonly late: number
-  /** 503 responses. */
-  readonly refused: number
-  /** Authentic deliveries answered 422 because they are not usable events (INBOX_UNUSABLE_STATUS). */
-  readonly unusable: number
-  /** Null: no deliveries. */
-  readonly successRate: number | null
-  readonly p50Ms: number | null
-  readonly p99Ms: number | null
-  readonly maxMs: number | null
-}
-
-/** Responses to deliveries in one time bucket. */
-export interface AckBucket {
-  readonly at: number
-  readonly p50Ms: number
-  readonly p99Ms: number
-  readonly acknowledged: number
-  readonly refused: number
-}
 
 /** Reject reasons that a genuine sender can cause. A wrong signature is not among them. */
 export const rejections = ['body_too_large', 'content_encoding_unsupported', 'bad_request', 'body_incomplete'] as const
@@ -99,6 +66,8 @@ function sum(units: readonly Counts[]): Counts {
 }
 
 export type HealthMeter = ReturnType<typeof createMeter>
+export type SenderMeter = Readonly<ReturnType<HealthMeter['summary']>>
+export type AckBucket = Readonly<ReturnType<HealthMeter['acks']>[number]>
 
 /**
  * Counts the receiver's responses in memory: per second for an hour and per minute for a day. `unusableStatus`: the
@@ -153,25 +122,33 @@ export function createMeter(
       // Any response other than 2xx is a failure to the sender (R79).
       if (result === 'quarantined' && unusableStatus >= 300) countDelivery('unusable')
     },
-    /** Meter of the last `windowMs`, at most an hour. */
-    summary(windowMs: number): SenderMeter {
+    /**
+     * Deliveries of the last `windowMs`, at most an hour. The default sender counts any 2xx within 5 s as a success (R43,
+     * R44, R79). Includes authentic deliveries and all 503 responses, even before the signature was checked. Excludes
+     * permanently rejected requests: anyone may have sent them.
+     */
+    summary(windowMs: number) {
       const { acknowledged, late, refused, unusable, acks } = countsOf(windowMs)
       const deliveries = acknowledged + late + refused + unusable
       return {
         windowMs: Math.min(windowMs, hourMs, Math.max(secondMs, clock.now() - startedAt)),
         deliveries,
         acknowledged,
+        /** 2xx responses after the sender's time limit. */
         late,
+        /** 503 responses. */
         refused,
+        /** Authentic deliveries answered 422 because they are not usable events (INBOX_UNUSABLE_STATUS). */
         unusable,
+        /** Null: no deliveries. */
         successRate: deliveries === 0 ? null : acknowledged / deliveries,
         p50Ms: acks?.quantile(0.5) ?? null,
         p99Ms: acks?.quantile(0.99) ?? null,
         maxMs: acks?.maxMs ?? null,
       }
     },
-    /** Skips empty buckets. A minute belongs to one bucket as a whole. */
-    acks({ from, to, bucketMs }: ActivityQuery): AckBucket[] {
+    /** Responses to deliveries per time bucket. Skips empty buckets. A minute belongs to one bucket as a whole. */
+    acks({ from, to, bucketMs }: ActivityQuery) {
       const bucketOf = ({ at }: Counts) => from + Math.floor((at - from) / bucketMs) * bucketMs
       return [...Map.groupBy(minutes.between(from, to), bucketOf)].flatMap(([at, units]) => {
         const { acknowledged, late, refused, unusable, acks } = sum(units)

@@ -24,28 +24,6 @@ export interface Candidate {
   readonly summary: string
 }
 
-/** One comparison. Times are milliseconds since 1970. */
-export interface Reconcile {
-  readonly id: number
-  readonly state: 'running' | 'done' | 'failed' | 'cancelled'
-  readonly from: number
-  readonly to: number
-  readonly startedAt: number
-  readonly endedAt: number | null
-  readonly wallets: number
-  readonly walletsDone: number
-  readonly trades: number
-  readonly requests: number
-  readonly error: string | null
-  /** Limits of the comparison, in plain words. */
-  readonly notes: readonly string[]
-  /** The first 1,000. */
-  readonly candidates: readonly Candidate[]
-  readonly candidateCount: number
-}
-
-type Job = { -readonly [Name in keyof Reconcile]: Reconcile[Name] } & { candidates: Candidate[]; notes: string[] }
-
 const maxSpanMs = 30 * 24 * 3_600_000
 const maxCandidates = 1_000
 const pageSize = 100
@@ -73,6 +51,29 @@ const limitNotes = [
 const walletsNote =
   `Only the ${maxWallets.toLocaleString('en-US')} wallets with the newest events are requested. Trades of others are not among the ` +
   'candidates.'
+
+type Job = ReturnType<typeof createJob>
+export type Reconcile = Readonly<Job>
+
+/** One comparison. Times are milliseconds since 1970. */
+const createJob = (id: number, { from, to }: Span, startedAt: number) => ({
+  id,
+  state: 'running' as 'running' | 'done' | 'failed' | 'cancelled',
+  from,
+  to,
+  startedAt,
+  endedAt: null as number | null,
+  wallets: 0,
+  walletsDone: 0,
+  trades: 0,
+  requests: 0,
+  error: null as string | null,
+  /** Limits of the comparison, in plain words. */
+  notes: [...limitNotes],
+  /** The first 1,000. */
+  candidates: [] as Candidate[],
+  candidateCount: 0,
+})
 
 export type Reconciler = ReturnType<typeof createReconciler>
 
@@ -118,25 +119,10 @@ export function createReconciler({ inbox, client, clock, log }: ReconcilerOption
      */
     check,
     /** Starts a reconcile; `current` shows its progress. Throws as `check`. */
-    start({ from, to }: Span): Reconcile {
-      check({ from, to })
+    start(span: Span): Reconcile {
+      check(span)
       stop = new AbortController()
-      const job: Job = {
-        id: (last?.id ?? 0) + 1,
-        state: 'running',
-        from,
-        to,
-        startedAt: clock.now(),
-        endedAt: null,
-        wallets: 0,
-        walletsDone: 0,
-        trades: 0,
-        requests: 0,
-        error: null,
-        notes: [...limitNotes],
-        candidates: [],
-        candidateCount: 0,
-      }
+      const job = createJob((last?.id ?? 0) + 1, span, clock.now())
       last = job
       const api = client(stop.signal, () => job.requests++)
       // A cancelled reconcile may not have ended yet.

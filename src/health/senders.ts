@@ -27,13 +27,6 @@ export interface MeteredSender {
   readonly meter: HealthMeter
 }
 
-export interface Meters {
-  /** Counts the deliveries of all sources. */
-  readonly all: HealthMeter
-  /** The default source first, if it has secrets. */
-  readonly senders: readonly MeteredSender[]
-}
-
 export interface MetersOptions {
   readonly clock: Pick<Clock, 'now'>
   readonly unusableStatus: number
@@ -44,8 +37,8 @@ export interface MetersOptions {
 /** The wrong provider expects another header, and a wrong `keys.url` has other keys. */
 const reasonsOfSources = ['mismatch', 'unknown_key', 'missing', 'malformed', 'repeated']
 
-/** Creates a meter per source. */
-export function createMeters({ clock, unusableStatus, hasDefaultSource, sources }: MetersOptions): Meters {
+/** Creates a meter per source, the default source first if it has secrets, and one for the deliveries of all sources. */
+export function createMeters({ clock, unusableStatus, hasDefaultSource, sources }: MetersOptions) {
   const senders = [...(hasDefaultSource ? [defaultSender] : []), ...sources.map(senderOf)].map((sender) => {
     const reasons = sender.source === defaultSource ? undefined : reasonsOfSources
     return { sender, meter: createMeter(clock, unusableStatus, sender.ackLimitMs, reasons) }

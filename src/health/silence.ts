@@ -1,23 +1,9 @@
 import { internalTypePrefix } from '../inbox/port.ts'
 import type { Activity, QueryStore } from '../inbox/port.ts'
 import type { Span } from '../base/retry-schedule.ts'
+import { dayMs, hourMs, minuteMs } from '../base/clock.ts'
 
-export interface Silence {
-  readonly type: string
-  /** Null: events of this type name no network. */
-  readonly network: string | null
-  /** End of the minute of the last event, or now if it is the current minute: milliseconds since 1970. */
-  readonly lastAt: number
-  /** Time from `lastAt` while the receiver was in service, in milliseconds. */
-  readonly silentMs: number
-  /** 95th percentile of the intervals between two events, in milliseconds. */
-  readonly usualMs: number
-  readonly alarmAfterMs: number
-  /** `gone`: silent for a long time; no more events are expected. */
-  readonly state: 'usual' | 'silent' | 'learning' | 'gone'
-  /** The alarm is armed at `until`, once this many more events have arrived; null unless `learning`. */
-  readonly learning: { readonly until: number; readonly missingEvents: number } | null
-}
+export type Silence = Readonly<ReturnType<typeof toSilence>>
 
 /** How often events of a type arrive on a network. `gaps[i]` counts intervals of 2^i to 2^(i+1) seconds; `gaps[0]` is up to 2 s. */
 export interface Cadence {
@@ -34,9 +20,6 @@ export interface Cadence {
 }
 
 const secondMs = 1_000
-const minuteMs = 60_000
-const hourMs = 3_600_000
-const dayMs = 24 * hourMs
 
 /** History read at a start: it always contains two weekends. */
 const learnedMs = 14 * dayMs
@@ -129,20 +112,24 @@ const ranks = { silent: 0, usual: 1, learning: 2, gone: 3 }
 
 const shareOf = ({ silentMs, alarmAfterMs }: Silence): number => silentMs / alarmAfterMs
 
-function toSilence(cadence: Cadence, gaps: readonly Span[], now: number): Silence {
+function toSilence(cadence: Cadence, gaps: readonly Span[], now: number) {
   const { type, network, firstAt, count } = cadence
+  /** 95th percentile of the intervals between two events, in milliseconds. */
   const usualMs = endOf(percentileBucket(cadence, 0.95))
   const alarmAfterMs = Math.max(usualFactor * usualMs, maxIntervalFactor * endOf(maxUsualBucket(cadence)), minAlarmMs)
-  // An event may have arrived up to the end of its minute.
+  /** Milliseconds since 1970. An event may have arrived up to the end of its minute. */
   const lastAt = Math.min(cadence.lastAt + minuteMs, now)
+  /** Time from `lastAt` while the receiver was in service, in milliseconds. */
   const silentMs = inServiceMs({ from: lastAt, to: now }, gaps)
   const isLearning = count < minEvents || now - firstAt < minHistoryMs
-  const state = isLearning ? 'learning' : stateOf(silentMs, alarmAfterMs)
+  const state = isLearning ? ('learning' as const) : stateOf(silentMs, alarmAfterMs)
+  /** The alarm is armed at `until`, once this many more events have arrived; null unless `learning`. */
   const learning = { until: firstAt + minHistoryMs, missingEvents: Math.max(0, minEvents - count) }
   return { type, network, lastAt, silentMs, usualMs, alarmAfterMs, state, learning: isLearning ? learning : null }
 }
 
-function stateOf(silentMs: number, alarmAfterMs: number): Silence['state'] {
+/** `gone`: silent for a long time; no more events are expected. */
+function stateOf(silentMs: number, alarmAfterMs: number): 'usual' | 'silent' | 'gone' {
   if (silentMs <= alarmAfterMs) return 'usual'
   return silentMs > Math.max(minGoneMs, goneFactor * alarmAfterMs) ? 'gone' : 'silent'
 }

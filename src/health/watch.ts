@@ -1,16 +1,8 @@
-import type { Clock, Timer } from '../base/clock.ts'
+import { hourMs, minuteMs, type Clock, type Timer } from '../base/clock.ts'
 import { messageOf } from '../base/errors.ts'
 import { openRunsOf, type Inbox, type InboxStats } from '../inbox/port.ts'
 import { safeText, type Logger } from '../base/log.ts'
-import {
-  readStored,
-  type ProcessFacts,
-  type OpenSinkBreaker,
-  type StoredFacts,
-  type StoredReading,
-  type Warning,
-} from './facts.ts'
-import type { DriftCounter } from './drift.ts'
+import { readStored, type ProcessFacts, type StoredFacts, type StoredReading, type Warning } from './facts.ts'
 import { createCadences, findSilences, type Silence } from './silence.ts'
 import { createLedger, type Notify } from './ledger.ts'
 import { createNotifier, type ReplicaWarning, type Transition } from './notifier.ts'
@@ -28,18 +20,10 @@ export interface Backlog {
 export interface HealthWatchOptions {
   readonly inbox: Inbox
   readonly senders: readonly MeteredSender[]
-  readonly drift: Pick<DriftCounter, 'records'>
   readonly clock: Clock
   readonly log: Logger
-  /** True if a commit can succeed and the disk guard allows it. */
-  readonly storeHealth: () => ProcessFacts['store']
-  /** Free bytes of the database's disk; null: unknown. Never rejects. */
-  readonly freeBytes: () => Promise<number | null>
-  readonly reserveBytes: number
-  /** Names of the loaded handlers. */
-  readonly handlers: () => readonly string[]
-  readonly openBreakers: () => ReadonlyMap<string, OpenSinkBreaker>
-  readonly secretLabels: () => readonly string[]
+  /** The facts that the watch doesn't know itself. */
+  readonly facts: () => Omit<ProcessFacts, 'now' | 'startedAt' | 'senders'>
   /** Without a trailing slash; null: unknown. */
   readonly consoleUrl: string | null
   /** True (default): also stores warnings as internal events. False: logs them only. */
@@ -69,8 +53,6 @@ const checkMs = 10_000
  */
 const settledMs = 2 * 60_000
 const latelyMs = 5 * 60_000
-const minuteMs = 60_000
-const hourMs = 3_600_000
 
 /**
  * Checks health at the start and then every ten seconds, never concurrently. `warnings()` lists results at once.
@@ -101,13 +83,11 @@ export function createHealthWatch(options: HealthWatchOptions) {
   let isUnreadable = false
   let timer: Timer | undefined
 
-  async function processFacts(): Promise<ProcessFacts> {
+  function processFacts(): ProcessFacts {
     return {
+      ...options.facts(),
       now: clock.now(),
       startedAt,
-      store: options.storeHealth(),
-      freeBytes: await options.freeBytes(),
-      reserveBytes: options.reserveBytes,
       senders: options.senders.map(({ sender, meter }) => {
         return {
           sender,
@@ -119,10 +99,6 @@ export function createHealthWatch(options: HealthWatchOptions) {
           signatures: meter.signatures(minuteMs),
         }
       }),
-      handlers: options.handlers(),
-      openBreakers: options.openBreakers(),
-      secretLabels: options.secretLabels(),
-      drift: options.drift.records(),
     }
   }
 
@@ -178,8 +154,8 @@ export function createHealthWatch(options: HealthWatchOptions) {
 
   async function check(): Promise<void> {
     const stored = await storedFacts()
-    const facts = await processFacts()
     if (isClosed) return
+    const facts = processFacts()
     if (stored !== null) {
       ;({ silences } = stored)
       backlog = withBacklog(backlog, stored.stats, facts.now)

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { Pages } from '../../src/base/http/page-files.ts'
 import { createTestClock } from '../../src/base/clock.ts'
-import type { HandlerPace } from '../../src/dispatch/pace.ts'
+import { createPaces, type HandlerPace } from '../../src/dispatch/pace.ts'
 import type { HandlerInfo } from '../../src/dispatch/runner-protocol.ts'
 import { createMeter } from '../../src/health/meter.ts'
 import { defaultSender } from '../../src/health/senders.ts'
@@ -172,7 +172,7 @@ export async function startFilledAdmin(more: { readonly pages?: Pages } & object
   let reconcile: Reconcile | null = null
   const candidate = { network: 'base', wallet: '0xab', txHash: '0x01', tradedAt: '2026-01-31', summary: 'buy 1 ABC' }
   const counted = { wallets: 2, walletsDone: 1, trades: 3, requests: 1, candidates: [candidate], candidateCount: 1 }
-  const begun = { id: 1, state: 'running', startedAt: start, endedAt: null, error: null, notes: ['a note'] } as const
+  const begun = { id: 1, state: 'running' as const, startedAt: start, endedAt: null, error: null, notes: ['a note'] }
   const drift = {
     expected: 'no such field',
     example: '0.31',
@@ -228,7 +228,7 @@ export async function startFilledAdmin(more: { readonly pages?: Pages } & object
         ],
         backlog: () => [{ at: start, openRuns: 1, deadLetters: 0 }],
       },
-      paces: () => new Map(['large-trades', 'ledger'].map((name) => [name, pace])),
+      paces: (name) => (name === 'chat' ? createPaces(clock).of(name) : pace),
       openBreakers: () =>
         new Map([
           ['chat', { reason: 'breaker', since: start, until: start + minuteMs, failures: 5, error: 'answered 503' }],

@@ -2,9 +2,10 @@ import { describe, expect, test } from 'vitest'
 import { internalEventSchemas } from '../../schema/internal.ts'
 import { createTestClock, type TestClock } from '../../src/base/clock.ts'
 import { InboxError } from '../../src/base/errors.ts'
+import type { ProcessFacts } from '../../src/health/facts.ts'
 import { defaultSender } from '../../src/health/senders.ts'
 import { createMeter } from '../../src/health/meter.ts'
-import { createHealthWatch, type HealthWatchOptions } from '../../src/health/watch.ts'
+import { createHealthWatch } from '../../src/health/watch.ts'
 import { createMemoryInbox } from '../../src/inbox/sqlite/local.ts'
 import { internalLabel, type DeadLetter, type HandlerStats, type Inbox } from '../../src/inbox/port.ts'
 import { anEvent } from '../conformance/stage.ts'
@@ -52,9 +53,10 @@ async function stage({ clock = createLeapingClock(), isLeader = true, replicas, 
   const inbox = given.inbox ?? (await createMemoryInbox({ clock }))
   const meter = createMeter(clock)
   const { log, lines } = recordingLog()
-  const store = { ok: true } as ReturnType<HealthWatchOptions['storeHealth']>
+  const store = { ok: true } as ProcessFacts['store']
   const state = { store, isWritable: true, isReadable: true, isLeader, reads: 0 }
   const sinks = new Map<string, { reason: 'breaker'; since: number; failures: number }>()
+  const quiet = { freeBytes: null, reserveBytes: 0, handlers: [], secretLabels: ['main'], drift: [] }
   const failing = new InboxError('store_unavailable', 'not now')
   const watch = createHealthWatch({
     inbox: {
@@ -69,15 +71,9 @@ async function stage({ clock = createLeapingClock(), isLeader = true, replicas, 
       ...(replicas && { revision: async () => null }),
     },
     senders: [{ sender: defaultSender, meter }],
-    drift: { records: () => [] },
     clock,
     log,
-    storeHealth: () => state.store,
-    freeBytes: async () => null,
-    reserveBytes: 0,
-    handlers: () => [],
-    openBreakers: () => sinks,
-    secretLabels: () => ['main'],
+    facts: () => ({ ...quiet, store: state.store, openBreakers: sinks }),
     consoleUrl: 'https://inbox.example.com',
     cluster: replicas && {
       replicaId: replicas()[0] ?? '',
