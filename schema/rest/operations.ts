@@ -27,6 +27,7 @@ export interface Operation extends Pick<Route, 'method' | 'path'> {
   readonly id: OperationId
   /** Scope that the key needs; null = any key. */
   readonly scope: Scope | null
+  /** Also describes the command of the operation. */
   readonly summary: string
   readonly description?: string
   readonly requirements: readonly string[]
@@ -74,7 +75,7 @@ const secondPosition = {
 /** The documented operations, and additional ones for managing alerts and webhooks (A22). */
 const definitions = {
   getWallet: {
-    summary: 'Overview of a wallet',
+    summary: 'Show the overview of a wallet',
     requirements: ['R16', 'R17', 'R18', 'R51'],
     assumptions: ['A11'],
     params: wallet,
@@ -84,7 +85,7 @@ const definitions = {
     errors: walletErrors,
   },
   getWalletPortfolio: {
-    summary: 'All token holdings of a wallet, as pages',
+    summary: 'List the positions of a wallet',
     description: 'In the order of first acquisition; all pages show the prices at the time of the first page.',
     requirements: ['R19', 'R20', 'R52', 'R53'],
     assumptions: ['A11', 'A59'],
@@ -96,7 +97,7 @@ const definitions = {
     example: { data: [exampleOf(position), secondPosition], meta: { total: 2 } },
   },
   getWalletPnl: {
-    summary: 'Profit and loss of a wallet',
+    summary: 'Show profit and loss of a wallet',
     requirements: ['R21', 'R22', 'R23', 'R24', 'R25', 'R26', 'R54'],
     assumptions: ['A11', 'A12', 'A13'],
     params: wallet,
@@ -106,7 +107,7 @@ const definitions = {
     errors: walletErrors,
   },
   listWalletTrades: {
-    summary: 'Trade history of a wallet, as pages',
+    summary: 'List the trades of a wallet',
     description: 'Newest first. The service promises no order.',
     requirements: ['R28', 'R29', 'R55', 'R56'],
     assumptions: ['A11', 'A21'],
@@ -122,7 +123,7 @@ const definitions = {
     example: { parameters: { limit: 1 }, meta: { next_cursor: parameterExamples.cursor, limit: 1, total: 4 } },
   },
   getToken: {
-    summary: 'A token by its address',
+    summary: 'Show a token',
     requirements: ['R64'],
     assumptions: ['A7', 'A11', 'A29'],
     params: z.object({ address: tokenParameter }),
@@ -133,7 +134,7 @@ const definitions = {
     example: { parameters: { address: exampleIds.token } },
   },
   searchTokens: {
-    summary: 'Tokens by symbol, name or address, as pages',
+    summary: 'Find tokens by part of a symbol or name, or by address',
     description: 'Without `network`, searches all networks. Oldest first.',
     requirements: ['R65'],
     assumptions: ['A7', 'A20', 'A29'],
@@ -143,8 +144,8 @@ const definitions = {
     errors: ['network_unavailable'],
   },
   createAlert: {
-    summary: 'Create an alert',
-    description: 'Not idempotent: the same body twice creates two alerts. An account has at most 100.',
+    summary: 'Create an alert; repeating the call creates another one',
+    description: 'An account has at most 100.',
     requirements: ['R30', 'R31', 'R32', 'R33', 'R34', 'R36', 'R37', 'R57', 'R58'],
     assumptions: ['A17', 'A19', 'A26', 'A27', 'A41'],
     body: newAlert,
@@ -152,7 +153,7 @@ const definitions = {
     errors: ['limit_reached', 'network_unavailable'],
   },
   listAlerts: {
-    summary: 'The alerts of the account, as pages',
+    summary: 'List alerts of the account (undocumented)',
     description: 'Oldest first.',
     requirements: ['R14'],
     assumptions: ['A22', 'A29'],
@@ -161,7 +162,7 @@ const definitions = {
     meta: 'page',
   },
   getAlert: {
-    summary: 'An alert',
+    summary: 'Show an alert (undocumented)',
     requirements: ['R31'],
     assumptions: ['A22', 'A29'],
     params: alertHandle,
@@ -169,7 +170,7 @@ const definitions = {
     errors: ['not_found'],
   },
   deleteAlert: {
-    summary: 'Delete an alert',
+    summary: 'Delete an alert (undocumented)',
     requirements: ['R31'],
     assumptions: ['A22', 'A29'],
     params: alertHandle,
@@ -177,7 +178,7 @@ const definitions = {
     errors: ['not_found'],
   },
   listNetworks: {
-    summary: 'The supported networks with their status',
+    summary: 'List the networks of the service with their status',
     description: 'May be cached for up to 5 minutes: polling it uses the quota.',
     requirements: ['R38', 'R39', 'R40', 'R59', 'R123'],
     assumptions: ['A6', 'A29'],
@@ -190,7 +191,7 @@ const definitions = {
     },
   },
   createWebhook: {
-    summary: 'Register a webhook',
+    summary: 'Register a webhook; repeating the call registers it twice',
     description:
       'An account has at most 20. The same url twice means two deliveries of each event, with the same id. ' +
       'A generated secret is shown in this response only.',
@@ -201,7 +202,7 @@ const definitions = {
     errors: ['limit_reached'],
   },
   listWebhooks: {
-    summary: 'The webhooks of the account, as pages',
+    summary: 'List webhooks of the account (undocumented)',
     description: 'Oldest first.',
     requirements: ['R14'],
     assumptions: ['A8', 'A22', 'A29'],
@@ -210,7 +211,7 @@ const definitions = {
     meta: 'page',
   },
   getWebhook: {
-    summary: 'A webhook',
+    summary: 'Show a webhook (undocumented)',
     requirements: ['R76'],
     assumptions: ['A8', 'A22', 'A29'],
     params: webhookHandle,
@@ -218,7 +219,7 @@ const definitions = {
     errors: ['not_found'],
   },
   updateWebhook: {
-    summary: 'Change a webhook',
+    summary: 'Change a webhook (undocumented)',
     description: 'Changes the given members. A new secret signs all later deliveries, retries included.',
     requirements: ['R91'],
     assumptions: ['A8', 'A22', 'A29', 'A32', 'A45'],
@@ -229,7 +230,7 @@ const definitions = {
     example: { data: { ...exampleWebhook, events: ['*'] } },
   },
   deleteWebhook: {
-    summary: 'Delete a webhook',
+    summary: 'Delete a webhook (undocumented)',
     description: 'Cancels pending retries.',
     requirements: ['R62'],
     assumptions: ['A22', 'A29', 'A45'],

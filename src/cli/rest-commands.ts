@@ -17,7 +17,6 @@ import { readApiSettings, withApiOptions, withConfigOption, type ApiOptions } fr
 /** A command for one operation. Its options are named after the fields: `--webhook-url` is `webhook_url`. */
 interface RestCommand {
   readonly operation: OperationId
-  readonly description: string
   /** The field that is the argument, and its name in help; default: the field in the path. */
   readonly argument?: readonly [field: string, shownAs: string]
   readonly example?: string
@@ -36,77 +35,55 @@ const groups: Readonly<Record<string, string>> = {
 const commands: Readonly<Record<string, RestCommand>> = {
   'webhooks create': {
     operation: 'createWebhook',
-    description: 'Register a receiver; repeating the call registers it twice',
     example: '--url https://inbox.example.com/webhooks --events "*" --secret @/run/secrets/webhook',
   },
   'webhooks list': {
     operation: 'listWebhooks',
-    description: 'List webhooks of the account (undocumented)',
     columns: 'webhook_id status url events created_at',
   },
   'webhooks update': {
     operation: 'updateWebhook',
-    description: 'Change a webhook (undocumented)',
     example: 'wh_4f9a1c --events wallet.large_trade,token.new_listing',
   },
-  'webhooks delete': {
-    operation: 'deleteWebhook',
-    description: 'Delete a webhook (undocumented)',
-    example: 'wh_4f9a1c',
-  },
+  'webhooks delete': { operation: 'deleteWebhook', example: 'wh_4f9a1c' },
   'alerts create': {
     operation: 'createAlert',
-    description: 'Create an alert; repeating the call creates another one',
     example:
       '--type price_above --address 0x6982508145454ce325ddbe47a25d4ec3d2311933 --network ethereum --threshold 2 ' +
       '--webhook-url https://inbox.example.com/webhooks',
   },
   'alerts list': {
     operation: 'listAlerts',
-    description: 'List alerts of the account (undocumented)',
     columns: 'alert_id status type network address threshold label created_at',
   },
   'tokens get': {
     operation: 'getToken',
-    description: 'Show a token',
     example: '0x6982508145454ce325ddbe47a25d4ec3d2311933 --network ethereum',
   },
   'tokens search': {
     operation: 'searchTokens',
-    description: 'Find tokens by part of a symbol or name, or by address',
     argument: ['q', 'text'],
     example: 'pepe --network ethereum',
     columns: 'symbol name network address price_usd change_pct_24h liquidity_usd risk_level',
   },
-  'wallets get': { operation: 'getWallet', description: 'Show the overview of a wallet', example: walletExample },
+  'wallets get': { operation: 'getWallet', example: walletExample },
   'wallets portfolio': {
     operation: 'getWalletPortfolio',
-    description: 'List the positions of a wallet',
     example: walletExample,
     columns: 'symbol token_address balance price_usd value_usd cost_basis_usd unrealised_pnl_usd allocation_pct',
   },
-  'wallets pnl': {
-    operation: 'getWalletPnl',
-    description: 'Show profit and loss of a wallet',
-    example: walletExample,
-  },
+  'wallets pnl': { operation: 'getWalletPnl', example: walletExample },
   'wallets trades': {
     operation: 'listWalletTrades',
-    description: 'List the trades of a wallet',
     example: walletExample,
     columns:
       'timestamp type token_in.amount token_in.symbol token_out.amount token_out.symbol token_out.value_usd fee_usd dex tx_hash',
   },
-  networks: {
-    operation: 'listNetworks',
-    description: 'List the networks of the service with their status',
-    columns: 'id name chain_id native_currency status features',
-  },
+  networks: { operation: 'listNetworks', columns: 'id name chain_id native_currency status features' },
 }
 
 /** The request fields of an operation, without paging. */
-function fieldsOf(operation: OperationId): readonly (readonly [name: string, schema: z.ZodType])[] {
-  const { params, query, body } = operations.find(({ id }) => id === operation) as Operation
+function fieldsOf({ params, query, body }: Operation): readonly (readonly [name: string, schema: z.ZodType])[] {
   const fields: Readonly<Record<string, z.ZodType>> = { ...params.shape, ...query.shape, ...body?.shape }
   return Object.entries(fields).filter(([name]) => !Object.hasOwn(pageParameters, name))
 }
@@ -162,13 +139,14 @@ interface Options extends ApiOptions, OutputOptions {
 function addRestCommand(command: Command, words: string, rest: RestCommand): void {
   const { operation } = rest
   const columns = rest.columns?.split(' ')
-  const fields = fieldsOf(operation)
+  const definition = operations.find(({ id }) => id === operation) as Operation
+  const fields = fieldsOf(definition)
   const [pathField] = /(?<=\{)\w+/.exec(routes[operation].path) ?? []
   const [argument, shownAs = argument] = rest.argument ?? [pathField]
   const optional = fields
     .filter(([field]) => field !== argument)
     .map(([field, schema]) => [field, toOption(field, schema)] as const)
-  command.description(rest.description)
+  command.description(definition.summary)
   for (const [field, schema] of fields) if (field === argument) command.argument(`<${shownAs}>`, descriptionOf(schema))
   for (const [, option] of optional) command.addOption(option)
   const isPaged = routes[operation].data === 'page'
