@@ -41,8 +41,6 @@ export function addRestoreCommand(program: Command): void {
 }
 
 async function backup(file: string | undefined, options: BackupOptions): Promise<void> {
-  // A copy holds every event: only its owner may read it.
-  process.umask(0o077)
   if ((file === undefined) === (options.verify === undefined))
     throw new InboxError('usage', 'expected either the file of the backup, or --verify with an existing one')
   if (file === undefined) {
@@ -72,8 +70,6 @@ async function refuseFolder(folder: string): Promise<void> {
 }
 
 async function restore(file: string, options: BackupOptions): Promise<void> {
-  // A copy holds every event: only its owner may read it.
-  process.umask(0o077)
   const { report, kept } = await restoreDatabase(fromCwd(file), await databaseFile(options), systemClock.now())
   printResult({ ...report, kept }, options, () => {
     const old = kept === null ? '' : `\nthe old database is kept as ${kept}`

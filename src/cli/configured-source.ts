@@ -4,25 +4,16 @@ import { InboxError } from '../base/errors.ts'
 import { safeText, silentLogger } from '../base/log.ts'
 import { loadConfig } from '../config/config.ts'
 import type { ConfiguredSource } from '../config/sources.ts'
-import type { ReceivedSource } from '../receiver/receive.ts'
 import { createKeyCache } from '../sources/keys.ts'
 import { urlOf } from './inbox-calls.ts'
 import { configInputs, type ConfigOption } from './settings.ts'
-
-export interface ReadSource {
-  readonly source: ReceivedSource
-  /** Null: the settings describe the sender themselves. */
-  readonly provider: ConfiguredSource['settings']['provider']
-  /** URL of the webhook on this machine. */
-  readonly url: string
-}
 
 /**
  * Reads a source of the settings, with its secrets. Public keys are fetched when they are needed, and not stored.
  *
  * @throws InboxError `usage` for an unknown name, `config_invalid` for invalid settings
  */
-export async function readSource(name: string, options: ConfigOption): Promise<ReadSource> {
+export async function readSource(name: string, options: ConfigOption) {
   const { sources, host, port, tls } = await loadConfig(configInputs(options))
   const found = sources.find(({ settings }) => settings.name === name)
   if (found === undefined) {
@@ -33,7 +24,9 @@ export async function readSource(name: string, options: ConfigOption): Promise<R
   const { settings, secrets } = found
   return {
     source: { ...settings, secrets: () => secrets.secrets, keys: createKeys(found) },
+    /** Null: the settings describe the sender themselves. */
     provider: settings.provider,
+    /** URL of the webhook on this machine. */
     url: `${urlOf(host, port, tls === undefined ? 'http' : 'https')}${settings.path}`,
   }
 }

@@ -113,11 +113,3 @@ async function readToken(url: string, { token }: ControlOptions): Promise<string
   if (isLoopbackUrl(url)) return demoCredentials.controlToken
   throw new InboxError('usage', 'the control token is missing: set EMULATOR_CONTROL_TOKEN or --token')
 }
-
-/** Runs `work`, which returns the exit code (default: 0), with a client. */
-export async function withControl(
-  options: ControlOptions,
-  work: (client: ControlClient) => Promise<number | void>,
-): Promise<void> {
-  host().exitCode = (await work(await openControl(options))) ?? 0
-}

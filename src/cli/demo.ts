@@ -1,6 +1,5 @@
 import type { Command } from 'commander'
 import { existsSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { relative } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
@@ -16,6 +15,7 @@ import { siblingModule } from '../base/sibling-module.ts'
 import { toShownAttempt } from '../emulator/control/deliveries.ts'
 import { numberFrom } from './arguments.ts'
 import { attemptLine } from './follow-deliveries.ts'
+import { listenOnce } from './doctor/machine.ts'
 import { commandLine, host, untilSignal } from './host.ts'
 import { counted, printBytes, printError, printResult, withExamples, type OutputOptions } from './output.ts'
 import { startEmulator } from './emulator-listening.ts'
@@ -44,7 +44,6 @@ export function addDemoCommand(program: Command): void {
 }
 
 async function demo(options: DemoOptions): Promise<void> {
-  process.umask(0o077)
   const isJson = options.json === true
   const print = (value: object, line: string) =>
     isJson ? printResult(value, options, () => line) : printBytes(`${line}\n`)
@@ -173,12 +172,8 @@ async function demoConfig(): Promise<Config> {
 }
 
 /** The wanted port if it is free, otherwise 0: any free one. */
-function freePort(wanted: number): Promise<number> {
-  return new Promise((resolve) => {
-    const probe = createServer()
-    probe.once('error', () => resolve(0))
-    probe.listen(wanted, '127.0.0.1', () => probe.close(() => resolve(wanted)))
-  })
+async function freePort(wanted: number): Promise<number> {
+  return (await listenOnce('127.0.0.1', wanted)) === null ? wanted : 0
 }
 
 /** Folder of the editable handlers in a clone; in an installed package, of the built ones. */

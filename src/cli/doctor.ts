@@ -7,6 +7,7 @@ import { check, type Finding } from './doctor/machine.ts'
 import { InboxError } from '../base/errors.ts'
 import { safeText } from '../base/log.ts'
 import { withInboxOptions, inboxCommandLine, withInbox, type InboxOptions } from './inbox-command.ts'
+import { renderShut } from './handlers.ts'
 import { host } from './host.ts'
 import type { InboxCallsOptions } from './inbox-calls.ts'
 import { counted, printResult, screenOf } from './output.ts'
@@ -35,7 +36,6 @@ export function addDoctorCommand(program: Command): void {
       )
       return
     }
-    process.umask(0o077)
     const report = await (options.adminUrl === undefined ? examine(options) : examineRemote(options))
     printResult(report, options, render)
     if (report.checks.some(({ result }) => result === 'fail')) host().exitCode = 1
@@ -106,7 +106,10 @@ function judgeHealth(health: HealthJson, options: DoctorOptions): Finding {
     ...(dead === 0 ? [] : [`${counted(dead, 'dead letter')} (${commandFor('dead list')})`]),
     ...(quarantined === 0 ? [] : [`${bodies} in quarantine (${commandFor('quarantine list')})`]),
     ...(paused === '' ? [] : [`paused: ${paused} (${commandFor('handlers list')})`]),
-    ...health.shut_sinks.map((sink) => `${renderShutSink(sink)} (${commandFor('handlers list')})`),
+    ...health.shut_sinks.map((sink) => {
+      const pending = `${counted(sink.open_runs, 'item')} pending`
+      return `the sink ${sink.handler}: ${renderShut(sink)}; ${pending} (${commandFor('handlers list')})`
+    }),
     ...(notLoaded ?? []).map(({ handler, open_runs: runs }) => {
       const drop = commandFor(`handlers drop ${handler} --reason …`)
       return `${counted(runs, 'open run')} of ${handler}, which is not loaded (restore it, or: ${drop})`
@@ -119,17 +122,6 @@ function judgeHealth(health: HealthJson, options: DoctorOptions): Finding {
     issues.join(', '),
     `replay lost events in the dashboard of the service, then: ${commandFor('doctor --acknowledge')}`,
   )
-}
-
-function renderShutSink({
-  handler,
-  reason,
-  since,
-  until,
-  open_runs: openRuns,
-}: HealthJson['shut_sinks'][number]): string {
-  const state = reason === 'pause' ? `is paused until ${until}` : `has failed and is not called since ${since}`
-  return `the sink ${handler} ${state}: ${counted(openRuns, 'item')} pending`
 }
 
 function needsReplay({ lost, acknowledged_at: acknowledgedAt }: GapJson): boolean {

@@ -5,12 +5,6 @@ import type { Seed } from '../emulator/seed/schema.ts'
 import { printResult, type OutputOptions, createProgress } from './output.ts'
 import { renderRecord } from './table.ts'
 
-export interface Listening {
-  readonly emulator: Emulator
-  readonly seed: Seed
-  readonly begun: Begun
-}
-
 /** Starts an emulator, with a progress line while it simulates the past. */
 export async function startEmulator(emulator: Emulator): Promise<Begun> {
   using progress = createProgress()
@@ -21,7 +15,7 @@ export async function startEmulator(emulator: Emulator): Promise<Begun> {
 }
 
 /** Prints the addresses and initial state of an emulator. Drawn secrets are shown only here (R68), secrets of the seed only if published. */
-export function printListening({ emulator, seed, begun }: Listening, options: OutputOptions): void {
+export function printListening(emulator: Emulator, seed: Seed, begun: Begun, options: OutputOptions): void {
   const { isNew, drawn } = begun
   const isDemo = seed.controlToken === demoCredentials.controlToken
   const apiKey = isDemo ? demoCredentials.apiKey : drawn.find(({ kind }) => kind === 'api-key')?.value

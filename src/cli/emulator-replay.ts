@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { parseDuration } from '../emulator/duration.ts'
 import { InboxError } from '../base/errors.ts'
-import { asControlCommand, withControl, type ControlOptions, type ControlClient } from './control-client.ts'
+import { asControlCommand, openControl, type ControlOptions, type ControlClient } from './control-client.ts'
 import { printDelivery } from './follow-deliveries.ts'
 import { counted, printResult } from './output.ts'
 
@@ -29,10 +29,9 @@ export function addEmulatorReplayCommand(emulator: Command): void {
     const { since, endpoint, type, dryRun } = options
     if (id === undefined ? since === undefined : (since ?? endpoint ?? type ?? dryRun) !== undefined)
       throw new InboxError('usage', 'expected either the id of a delivery, or --since and its options')
-    await withControl(options, async (client) => {
-      if (id !== undefined) printDelivery(await client.replay(id), options)
-      else if (since !== undefined) await replaySince(client, since, options)
-    })
+    const client = await openControl(options)
+    if (id !== undefined) printDelivery(await client.replay(id), options)
+    else if (since !== undefined) await replaySince(client, since, options)
   })
 }
 

@@ -4,7 +4,7 @@ import { InboxError } from '../base/errors.ts'
 import type { ShownReport } from '../emulator/control/deliveries.ts'
 import type { ShownClock } from '../emulator/control/clock.ts'
 import type { WorldEvent } from '../emulator/world/port.ts'
-import { asControlCommand, withControl, type ControlOptions, type ControlClient } from './control-client.ts'
+import { asControlCommand, openControl, type ControlOptions, type ControlClient } from './control-client.ts'
 import { attemptLine, eventLine } from './follow-deliveries.ts'
 import { runUntilSignal } from './host.ts'
 import { printNote, printResult } from './output.ts'
@@ -24,7 +24,8 @@ export function addEmulatorTailCommand(emulator: Command): void {
     .option('--types <types>', `any of ${kinds.join(',')}`, parseKinds, ['event', 'attempt'])
   asControlCommand(tail, ['emulator tail', 'emulator tail --types attempt --json']).action(
     async (options: TailOptions) => {
-      await withControl(options, (client) => runUntilSignal((ending) => listen(client, options, ending)))
+      const client = await openControl(options)
+      await runUntilSignal((ending) => listen(client, options, ending))
     },
   )
 }
@@ -38,7 +39,7 @@ async function listen(client: ControlClient, options: TailOptions, ending: Abort
       if (isLost) printNote(`${client.origin} is back`)
       wasConnected = true
       isLost = false
-      if (body !== null) for await (const message of readEventStream(body)) print(message, options)
+      if (body !== null) for await (const [name, data] of readEventStream(body)) print(name, data, options)
     } catch (error) {
       if (ending.aborted) return
       if (!wasConnected || !(error instanceof InboxError) || error.exitCode !== 75) throw error
@@ -49,7 +50,7 @@ async function listen(client: ControlClient, options: TailOptions, ending: Abort
 }
 
 /** Prints a message. The emulator is the same program, so its messages aren't validated. */
-function print({ name, data }: StreamMessage, options: TailOptions): void {
+function print(name: string, data: string, options: TailOptions): void {
   if (name === 'event') {
     const { event } = JSON.parse(data) as WorldEvent
     const { id, type, created_at } = event
@@ -73,34 +74,19 @@ function parseKinds(text: string): readonly string[] {
   throw new InvalidArgumentError(`Expected any of ${kinds.join(',')}.`)
 }
 
-/** A Server-Sent Event. */
-interface StreamMessage {
-  readonly name: string
-  readonly data: string
-}
-
-/** Reads Server-Sent Events until the stream ends or breaks. Lines end with `\n`. */
-async function* readEventStream(body: ReadableStream<Uint8Array>): AsyncGenerator<StreamMessage, void> {
-  const decoder = new TextDecoder()
-  const reader = body.getReader()
+/** Reads the Server-Sent Events of an emulator until the stream ends or breaks: `event: NAME`, then one line of data. */
+async function* readEventStream(body: ReadableStream): AsyncGenerator<readonly [name: string, data: string], void> {
   let text = ''
-  for (;;) {
-    const chunk = await reader.read().catch(() => null)
-    if (chunk === null || chunk.done) return
-    text += decoder.decode(chunk.value, { stream: true })
-    const messages = text.split('\n\n')
-    text = messages.pop() ?? ''
-    for (const message of messages) {
-      const data = fieldOf(message, 'data')
-      if (data !== undefined) yield { name: fieldOf(message, 'event') ?? 'message', data }
+  try {
+    for await (const chunk of body.pipeThrough(new TextDecoderStream())) {
+      const messages = `${text}${chunk}`.split('\n\n')
+      text = messages.pop() ?? ''
+      for (const message of messages) {
+        const [, name, data] = /^event: (.*)\ndata: (.*)$/.exec(message) ?? []
+        if (name !== undefined && data !== undefined) yield [name, data]
+      }
     }
+  } catch {
+    // The connection broke.
   }
-}
-
-function fieldOf(message: string, name: string): string | undefined {
-  const start = `${name}: `
-  return message
-    .split('\n')
-    .find((line) => line.startsWith(start))
-    ?.slice(start.length)
 }

@@ -10,7 +10,7 @@ import { InboxError, messageOf } from '../base/errors.ts'
 import { createLogger, safeText } from '../base/log.ts'
 import { isLoopback } from '../base/loopback.ts'
 import { duration, numberFrom, wholeNumberFrom } from './arguments.ts'
-import { asControlCommand, withControl, type ControlOptions, type ControlClient } from './control-client.ts'
+import { asControlCommand, openControl, type ControlOptions, type ControlClient } from './control-client.ts'
 import { attemptLine, eventLine } from './follow-deliveries.ts'
 import { printListening, startEmulator } from './emulator-listening.ts'
 import { addEmulatorReplayCommand } from './emulator-replay.ts'
@@ -79,8 +79,6 @@ export function addEmulatorCommand(program: Command): void {
 }
 
 async function run(options: EmulatorCommandOptions): Promise<0 | 1> {
-  // Files with keys must be readable by their owner only.
-  process.umask(0o077)
   // A simulation makes short-lived garbage. By default V8 lets the heap grow to several times its used size.
   setFlagsFromString('--heap-growing-percent=30')
   setFlagsFromString('--semi-space-growth-factor=1')
@@ -115,7 +113,7 @@ async function run(options: EmulatorCommandOptions): Promise<0 | 1> {
     ...(count !== undefined && { count }),
   })
   const begun = await startEmulator(emulator)
-  printListening({ emulator, seed, begun }, options)
+  printListening(emulator, seed, begun, options)
   await untilSignal(emulator.finished())
 
   const { acknowledged, undelivered, pending } = emulator.deliveries.counts()
@@ -177,18 +175,17 @@ function addEmulatorAdvanceCommand(emulator: Command): void {
     .argument('<duration>', durationForm, duration)
   asControlCommand(advance, ['emulator advance 60s', 'emulator advance 8h']).action(
     async (ms: number, options: ControlOptions) => {
-      await withControl(options, async (client) => {
-        const before = await client.counts()
-        const clock = await advanceBy(client, ms)
-        const after = await client.counts()
-        printResult({ msg: 'advanced', ms, clock, ...difference(before, after) }, options, (result) => {
-          const { attempts, acknowledged, failed, duplicates, undelivered, pending } = result
-          return (
-            `advanced by ${formatDuration(ms)} to ${clock.now}\n` +
-            `${counted(attempts, 'attempt')}: ${acknowledged} acknowledged, ` +
-            `${failed} failed, ${counted(duplicates, 'duplicate')}; ${undelivered} undelivered, ${pending} pending now`
-          )
-        })
+      const client = await openControl(options)
+      const before = await client.counts()
+      const clock = await advanceBy(client, ms)
+      const after = await client.counts()
+      printResult({ msg: 'advanced', ms, clock, ...difference(before, after) }, options, (result) => {
+        const { attempts, acknowledged, failed, duplicates, undelivered, pending } = result
+        return (
+          `advanced by ${formatDuration(ms)} to ${clock.now}\n` +
+          `${counted(attempts, 'attempt')}: ${acknowledged} acknowledged, ` +
+          `${failed} failed, ${counted(duplicates, 'duplicate')}; ${undelivered} undelivered, ${pending} pending now`
+        )
       })
     },
   )
@@ -234,18 +231,17 @@ function addEmulatorSecretCommand(emulator: Command): void {
   const examples = ['emulator secret wh_3k9x', 'emulator secret wh_3k9x --set @secret.txt']
   asControlCommand(secret, examples, 'A random secret is printed only once.').action(
     async (webhook: string, options: SecretOptions) => {
-      await withControl(options, async (client) => {
-        const { set } = options
-        const value =
-          set === undefined ? drawSecret('whsec', randomBytes) : await readSecretArgument(set, { url: client.origin })
-        const { webhookId, url } = await client.setWebhookSecret(webhook, value)
-        const shown = set === undefined ? { secret: value } : {}
-        printResult({ msg: 'secret', webhookId, url, ...shown }, options, () =>
-          set === undefined
-            ? `${value}  (of ${webhookId}, ${safeText(url)}; shown once)`
-            : `${webhookId}, ${safeText(url)}: the secret is set`,
-        )
-      })
+      const client = await openControl(options)
+      const { set } = options
+      const value =
+        set === undefined ? drawSecret('whsec', randomBytes) : await readSecretArgument(set, { url: client.origin })
+      const { webhookId, url } = await client.setWebhookSecret(webhook, value)
+      const shown = set === undefined ? { secret: value } : {}
+      printResult({ msg: 'secret', webhookId, url, ...shown }, options, () =>
+        set === undefined
+          ? `${value}  (of ${webhookId}, ${safeText(url)}; shown once)`
+          : `${webhookId}, ${safeText(url)}: the secret is set`,
+      )
     },
   )
 }

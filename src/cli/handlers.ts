@@ -134,7 +134,7 @@ function renderState({ loaded, orphaned, paused, backfill }: State, isAllPaused:
 }
 
 /** Why a sink isn't called at the moment. */
-function renderShut({ reason, since, until, failures, error }: ShutJson): string {
+export function renderShut({ reason, since, until, failures, error }: ShutJson): string {
   if (reason === 'pause') return `paused itself at ${since} until ${until}`
   const last = error === null ? '' : `, the last with: ${error}`
   return `not called since ${since}: ${counted(failures, 'send')} failed in a row${last}; next try at ${until}`

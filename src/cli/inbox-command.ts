@@ -34,8 +34,6 @@ export function inboxCommandLine(words: string, { adminUrl }: InboxOptions): str
 
 /** Opens the inbox for `work`, and closes it afterwards. */
 export async function withInbox<T>(options: InboxCallsOptions, work: (opened: InboxCalls) => Promise<T>): Promise<T> {
-  // Opening a database may write a copy of it, which only its owner may read.
-  process.umask(0o077)
   const opened = await openInboxCalls(options)
   try {
     return await work(opened)

@@ -13,12 +13,6 @@ interface InitOptions extends OutputOptions {
   readonly package?: string
 }
 
-interface CreatedProject {
-  readonly folder: string
-  /** Relative to the folder. */
-  readonly files: readonly string[]
-}
-
 /** User id of the container if root created the project. */
 const containerUser = 1_000
 
@@ -34,7 +28,7 @@ export function addInitCommand(program: Command): void {
   })
 }
 
-async function createProject(folder: string, options: InitOptions): Promise<CreatedProject> {
+async function createProject(folder: string, options: InitOptions) {
   const owner = process.getuid?.() === 0 ? ownerOf(folder) : null
   // The container doesn't run as root.
   const user = (owner?.uid ?? process.getuid?.()) || containerUser
@@ -44,12 +38,12 @@ async function createProject(folder: string, options: InitOptions): Promise<Crea
     user,
     secret: newSecret(),
   })
-  await refuseUsedFolder(folder)
   await writeProject(folder, files, { owner, user })
+  /** `files`: relative to the folder. */
   return { folder, files: files.map(({ path }) => path) }
 }
 
-function render({ folder, files }: CreatedProject): string {
+function render({ folder, files }: Awaited<ReturnType<typeof createProject>>): string {
   const list = files.map((file) => `  ${file}`).join('\n')
   const place = relative(host().cwd(), folder)
   const steps = [...(place === '' ? [] : [`cd ${place}`]), 'npm install', 'npm test', 'npm start']
@@ -60,23 +54,15 @@ function render({ folder, files }: CreatedProject): string {
 const ignoredNames: ReadonlySet<string> = new Set(['.git', '.DS_Store'])
 
 /** @throws InboxError `usage` that lists the files, unless the folder is missing, empty, or an empty repository */
-export async function refuseUsedFolder(folder: string): Promise<void> {
+async function refuseUsedFolder(folder: string): Promise<void> {
   if (!existsSync(folder)) return
-  const names = (await list(folder)).filter((name) => !ignoredNames.has(name)).toSorted()
+  const names = (await readdir(folder)).filter((name) => !ignoredNames.has(name)).toSorted()
   if (names.length === 0) return
   throw new InboxError(
     'usage',
     `${folder} is not empty (${names.slice(0, 10).join(', ')}), and init overwrites nothing: ` +
       `name a new folder: ${commandLine('init my-inbox')}`,
   )
-}
-
-async function list(folder: string): Promise<string[]> {
-  try {
-    return await readdir(folder)
-  } catch (error) {
-    throw new InboxError('usage', `${folder} can't be used (${messageOf(error)}); name a new folder`, { cause: error })
-  }
 }
 
 interface Owner {
@@ -89,20 +75,17 @@ function ownerOf(folder: string): Owner {
   return existsSync(folder) ? statSync(folder) : ownerOf(dirname(folder))
 }
 
-export interface WriteOptions {
-  /** Owner of all files and folders, if this process is root. Null: this user. */
-  readonly owner: Owner | null
-  /** User id of the container, which reads the secrets. */
-  readonly user: number
-}
-
-/** Creates the folder and writes the project. Never overwrites a file. */
-export async function writeProject(
+/**
+ * Creates the folder and writes the project. Never overwrites a file. `owner`: of all files and folders, if this process
+ * is root; null: this user. `user`: id of the container's user, which reads the secrets.
+ */
+async function writeProject(
   folder: string,
   files: readonly ProjectFile[],
-  { owner, user }: WriteOptions,
+  { owner, user }: { readonly owner: Owner | null; readonly user: number },
 ): Promise<void> {
   try {
+    await refuseUsedFolder(folder)
     const folders = new Set([folder])
     for (const { path, content, isSecret } of files) {
       const file = join(folder, path)
@@ -117,6 +100,7 @@ export async function writeProject(
     }
     if (owner !== null) for (const path of folders) await lchown(path, owner.uid, owner.gid)
   } catch (error) {
+    if (error instanceof InboxError) throw error
     throw new InboxError('usage', `can't write the project to ${folder} (${messageOf(error)})`, { cause: error })
   }
 }

@@ -3,48 +3,37 @@ import { existsSync } from 'node:fs'
 import type { DatabaseSetting } from '../config/values.ts'
 import { describeDatabase } from '../base/database-url.ts'
 import { InboxError } from '../base/errors.ts'
-import { migrateSchema, type SchemaChange } from '../inbox/postgres/migrate.ts'
-import { newestSchema, upgradeDatabase, type Upgrade } from '../inbox/sqlite/inspect.ts'
+import { migrateSchema } from '../inbox/postgres/migrate.ts'
+import { newestSchema, upgradeDatabase } from '../inbox/sqlite/inspect.ts'
 import type { OnUpgrade } from '../inbox/types.ts'
 import { printResult, withExamples, withOutputOptions, type OutputOptions, createProgress } from './output.ts'
 import { readDatabaseSetting, withConfigOption, type ConfigOption } from './settings.ts'
 
 interface MigrateOptions extends OutputOptions, ConfigOption {}
 
-interface MigratedFile extends Upgrade {
-  readonly file: string
-  /** `missing`: the file doesn't exist, and none was created. */
-  readonly result: 'missing' | 'current' | 'migrated'
-}
-
-interface MigratedServer extends Omit<SchemaChange, 'isChanged'> {
-  /** Without its password. */
-  readonly database: string
-  readonly result: 'current' | 'migrated'
-}
-
 /** `onchain-inbox migrate`: upgrades the schema of the database without starting anything. */
 export function addMigrateCommand(program: Command): void {
   const command = program.command('migrate').description('Upgrade the database to the schema of this version')
   withExamples(command, ['migrate'], 'A SQLite file is copied first. `serve` upgrades it by itself.')
   withOutputOptions(withConfigOption(command)).action(async (options: MigrateOptions) => {
-    // The copy holds every event: only its owner may read it.
-    process.umask(0o077)
     const database = await databaseSetting(options)
     if (database.kind === 'postgres') printResult(await migrateServer(database.url), options, renderServer)
     else printResult(await migrateFile(database.file), options, renderFile)
   })
 }
 
-async function migrateServer(url: string): Promise<MigratedServer> {
+async function migrateServer(url: string) {
   const { from, to, isChanged } = await withProgress((onUpgrade) => migrateSchema(url, undefined, onUpgrade))
-  return { database: describeDatabase(url), result: isChanged ? 'migrated' : 'current', from, to }
+  const result = isChanged ? ('migrated' as const) : ('current' as const)
+  return { database: describeDatabase(url), result, from, to }
 }
 
-async function migrateFile(file: string): Promise<MigratedFile> {
-  if (!existsSync(file)) return { file, result: 'missing', from: null, to: newestSchema, backup: null }
+/** `missing`: the file doesn't exist, and none was created. */
+async function migrateFile(file: string) {
+  if (!existsSync(file)) return { file, result: 'missing' as const, from: null, to: newestSchema, backup: null }
   const upgrade = await withProgress((onUpgrade) => upgradeDatabase(file, onUpgrade))
-  return { file, result: upgrade.from === upgrade.to ? 'current' : 'migrated', ...upgrade }
+  const result = upgrade.from === upgrade.to ? ('current' as const) : ('migrated' as const)
+  return { file, result, ...upgrade }
 }
 
 async function withProgress<T>(upgrade: (onUpgrade: OnUpgrade) => Promise<T>): Promise<T> {
@@ -61,13 +50,13 @@ async function databaseSetting(options: MigrateOptions): Promise<Exclude<Databas
   )
 }
 
-function renderServer({ database, result, from, to }: MigratedServer): string {
+function renderServer({ database, result, from, to }: Awaited<ReturnType<typeof migrateServer>>): string {
   if (result === 'current') return `nothing to do: ${database} has schema ${to}`
   if (from === to) return `replaced the functions of ${database}, schema ${to}`
   return from === null ? `created schema ${to} in ${database}` : `migrated ${database} from ${from} to ${to}`
 }
 
-function renderFile({ file, result, from, to, backup }: MigratedFile): string {
+function renderFile({ file, result, from, to, backup }: Awaited<ReturnType<typeof migrateFile>>): string {
   switch (result) {
     case 'missing':
       return `no database at ${file} yet: \`onchain-inbox serve\` creates it with schema ${to}`

@@ -27,11 +27,7 @@ export function addMoveCommand(program: Command): void {
     'Stop the sidecar first. All ids are kept, and both databases are compared. To repeat an interrupted move,\n' +
     'run it again.'
   const examples = ['--to env:CLUSTER_URL', '--undo'].map((options) => `move --from sqlite:./data/inbox.db ${options}`)
-  withExamples(withOutputOptions(command), examples, note).action(async (options: MoveCommandOptions) => {
-    // New files next to the database must be readable by their owner only.
-    process.umask(0o077)
-    await run(options)
-  })
+  withExamples(withOutputOptions(command), examples, note).action(run)
 }
 
 async function run(options: MoveCommandOptions): Promise<void> {

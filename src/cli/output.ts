@@ -76,20 +76,16 @@ export function counted(count: number, singular: string, plural = `${singular}s`
 
 export type Tone = 'bold' | 'green' | 'red' | 'yellow' | 'cyan' | 'gray'
 
-/** Width and colours of an output. */
-export interface Screen {
-  /** Infinity without a terminal, or if its width is unknown. */
-  readonly columns: number
-  /** Colours the text if colours are on. */
-  paint(tone: Tone, text: string): string
-}
+export type Screen = Readonly<ReturnType<typeof screenOf>>
 
-/** Colours are on for terminals. NO_COLOR turns them off, FORCE_COLOR on. */
-export function screenOf(stream: NodeJS.WriteStream): Screen {
+/** Width and colours of an output. Colours are on for terminals. NO_COLOR turns them off, FORCE_COLOR on. */
+export function screenOf(stream: NodeJS.WriteStream) {
   const { columns } = stream
   return {
+    /** Infinity without a terminal, or if its width is unknown. */
     columns: stream.isTTY && columns > 0 ? columns : Infinity,
-    paint: (tone, text) => styleText(tone, text, { stream }),
+    /** Colours the text if colours are on. */
+    paint: (tone: Tone, text: string) => styleText(tone, text, { stream }),
   }
 }
 

@@ -53,6 +53,8 @@ const groups: Readonly<Record<string, Readonly<Record<string, Load>>>> = {
 
 /** Commands that need all others to be loaded. */
 const needAll: readonly string[] = ['completion']
+/** `init` writes files that others may read, and `conformance` starts the user's own commands. */
+const keepUmask: readonly string[] = ['init', 'conformance']
 const versionFlags: readonly string[] = ['-V', '--version']
 
 /** Builds the program with only the named command; with none for `--version`; with all for help, suggestions and completion. */
@@ -89,6 +91,8 @@ export async function runCommand(args: readonly string[], commandHost: Host = pr
   await withHost(commandHost, async () => {
     // Without a listener a failed write would end the process, even a sidecar whose log has lost its reader.
     for (const output of [commandHost.stdout, commandHost.stderr]) output.on('error', () => {})
+    // New files may hold events or keys: only their owner may read them.
+    if (!keepUmask.includes(args[0] ?? '')) process.umask(0o077)
     try {
       const program = await loadProgram(args[0])
       await program.parseAsync(args, { from: 'user' })

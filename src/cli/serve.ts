@@ -41,8 +41,6 @@ export function addServeCommand(program: Command): void {
 }
 
 async function serve(options: ServeOptions, end: ProcessEnd['now']): Promise<void> {
-  // Files with events must be readable by their owner only.
-  process.umask(0o077)
   const config = await loadConfig(configInputs(options))
   const prettyLog = options.json !== true
   const log = createLogger({ level: config.logLevel, pretty: prettyLog })

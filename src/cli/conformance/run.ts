@@ -18,19 +18,7 @@ export interface Verdict extends Outcome {
   readonly rule: string
 }
 
-export interface Report {
-  /** `failed`: a rule failed, or nothing was checked. `unreachable`, `interrupted`: no rule failed, and the run ended early. */
-  readonly outcome: 'passed' | 'failed' | 'unreachable' | 'interrupted'
-  /** Why the run is incomplete; null if it is complete. */
-  readonly reason: string | null
-  /** Without credentials and query. */
-  readonly url: string
-  readonly passed: number
-  readonly failed: number
-  readonly notChecked: number
-  readonly ms: number
-  readonly verdicts: readonly Verdict[]
-}
+export type Report = ReturnType<typeof toReport>
 
 /** An answer that takes this many times the limit never comes. */
 const patience = 4
@@ -130,13 +118,15 @@ function idsOf(deliveries: readonly Delivery[]): readonly string[] {
 }
 
 /** Unchecked rules are no failure, unless no rule was checked. `endReason`: why the run ended early; null if it is complete. */
-export function toReport(url: URL, verdicts: readonly Verdict[], ms: number, endReason: string | null): Report {
+export function toReport(url: URL, verdicts: readonly Verdict[], ms: number, endReason: string | null) {
   const count = (verdict: Verdict['verdict']) => verdicts.filter((entry) => entry.verdict === verdict).length
   const [passes, failures] = [count('passed'), count('failed')]
   const isEmpty = endReason === null && failures + passes === 0
   const early = endReason === interrupted ? 'interrupted' : 'unreachable'
   return {
+    /** `failed`: a rule failed, or nothing was checked. `unreachable`, `interrupted`: no rule failed, and the run ended early. */
     outcome: failures > 0 || isEmpty ? 'failed' : endReason === null ? 'passed' : early,
+    /** Why the run is incomplete; null if it is complete. */
     reason: isEmpty
       ? 'nothing was checked; add the options that the checks need, or choose other scenarios'
       : endReason,
@@ -146,7 +136,7 @@ export function toReport(url: URL, verdicts: readonly Verdict[], ms: number, end
     notChecked: count('not checked'),
     ms,
     verdicts,
-  }
+  } as const
 }
 
 /** A URL for people, without anything that may be a credential. */

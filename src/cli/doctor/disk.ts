@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { closeSync, existsSync, fsyncSync, openSync, rmSync, statSync, writeSync } from 'node:fs'
 import { access, constants, stat, statfs } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
+import type { SettingValues } from '../../config/settings.ts'
 import { describeBytes, type DatabaseSetting } from '../../config/values.ts'
 import { messageOf } from '../../base/errors.ts'
 import { commandLine } from '../host.ts'
@@ -10,29 +11,32 @@ import { describeDatabase } from '../../base/database-url.ts'
 import { inspectSchema } from '../../inbox/postgres/migrate.ts'
 import { isInUse, inspectDatabase, newestSchema } from '../../inbox/sqlite/inspect.ts'
 
-export interface DiskSettings {
-  /** Absolute path of the database folder, or of the nearest existing folder above it. */
-  readonly folder: string
-  /** Absolute path of the database file, which may not exist. */
-  readonly file: string
-  readonly reserveBytes: number
-  readonly retention: { readonly days: number; readonly maxBytes: number | undefined }
-  readonly ackTimeoutMs: number
-}
-
-/** Checks the disk of the database: write access, file system, free space, and time of a durable write. */
-export async function examineDisk(settings: DiskSettings): Promise<Finding[]> {
-  const { folder, file, ackTimeoutMs } = settings
+/**
+ * Checks the disk of the database: write access, file system, free space, and time of a durable write. `file`: absolute
+ * path of the database, which may not exist.
+ */
+export async function examineDisk(values: SettingValues, file: string): Promise<Finding[]> {
+  const folder = nearestFolder(dirname(file))
   const findings = [await examineFolder(folder, file)]
   try {
     const { type, bavail, bsize } = await statfs(folder)
-    const [freeBytes, usedBytes] = [bavail * bsize, sizeOf(file)]
-    findings.push(judgeFileSystem(type, folder), judgeSpace({ ...settings, freeBytes, usedBytes }))
+    const space = {
+      freeBytes: bavail * bsize,
+      usedBytes: sizeOf(file),
+      reserveBytes: values.INBOX_DISK_RESERVE,
+      retention: { days: values.INBOX_RETENTION_DAYS, maxBytes: values.INBOX_RETENTION_BYTES },
+    }
+    findings.push(judgeFileSystem(type, folder), judgeSpace(space))
   } catch (error) {
     findings.push(check('disk space').warn(`unknown (${messageOf(error)})`, 'check that the disk is mounted'))
   }
-  if (findings.every(({ result }) => result !== 'fail')) findings.push(examineSync(folder, ackTimeoutMs))
+  if (findings.every(({ result }) => result !== 'fail')) findings.push(examineSync(folder, values.INBOX_ACK_TIMEOUT_MS))
   return findings
+}
+
+/** The folder, or the nearest one above it that exists. */
+function nearestFolder(path: string): string {
+  return existsSync(path) || dirname(path) === path ? path : nearestFolder(dirname(path))
 }
 
 async function examineFolder(folder: string, file: string): Promise<Finding> {
@@ -59,10 +63,12 @@ function examineSync(folder: string, ackTimeoutMs: number): Finding {
   }
 }
 
-interface Space extends Pick<DiskSettings, 'reserveBytes' | 'retention'> {
+interface Space {
   readonly freeBytes: number
   /** Size of the database. */
   readonly usedBytes: number
+  readonly reserveBytes: number
+  readonly retention: { readonly days: number; readonly maxBytes: number | undefined }
 }
 
 /** Checks that the disk has room for the retention settings. */
@@ -141,12 +147,6 @@ export function judgeFileSystem(type: number, folder: string, platform: string =
   return (risk === 'network' ? fail : warn)(`${folder} is on ${name}, ${problem}`, advice)
 }
 
-export interface SyncSpeed {
-  readonly writes: number
-  readonly medianMs: number
-  readonly worstMs: number
-}
-
 const writes = 20
 /** Page size of the database. */
 const writeBytes = 4_096
@@ -155,7 +155,7 @@ const implausibleMs = 0.005
 const slowMs = 50
 
 /** Measures 20 durable writes of one page, one after another, in a temporary file. */
-export function measureSync(folder: string): SyncSpeed {
+export function measureSync(folder: string) {
   const path = join(folder, `.onchain-inbox-${randomBytes(6).toString('hex')}`)
   const file = openSync(path, 'wx', 0o600)
   try {
@@ -172,6 +172,8 @@ export function measureSync(folder: string): SyncSpeed {
     rmSync(path, { force: true })
   }
 }
+
+type SyncSpeed = Readonly<ReturnType<typeof measureSync>>
 
 /** Judges the disk speed: an acknowledgement waits for one or two durable writes. */
 export function judgeSync({ medianMs, worstMs, writes: count }: SyncSpeed, ackTimeoutMs: number): Finding {

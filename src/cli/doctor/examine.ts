@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { existsSync, statSync } from 'node:fs'
-import { dirname, resolve } from 'node:path'
+import { statSync } from 'node:fs'
+import { resolve } from 'node:path'
 import { loadConfig, type Config } from '../../config/config.ts'
 import { findHandlerWarnings } from '../../config/sinks/config-warnings.ts'
 import { loadCredentials } from '../../config/credentials.ts'
@@ -8,7 +8,6 @@ import { parseSettings, withFiles } from '../../config/parse.ts'
 import { settingNames, type SettingName, type SettingValues } from '../../config/settings.ts'
 import { collectSettings, type ConfigInputs } from '../../config/collect.ts'
 import { checkHandlers } from '../../dispatch/check-handlers.ts'
-import type { HandlerInfo } from '../../dispatch/runner-protocol.ts'
 import { locationsOf } from '../../dispatch/handler-locations.ts'
 import { InboxError } from '../../base/errors.ts'
 import type { SecretsOrigin } from '../../config/credentials.ts'
@@ -16,21 +15,14 @@ import type { ConfiguredSource } from '../../config/sources.ts'
 import { createKeys } from '../configured-source.ts'
 import { commandLine } from '../host.ts'
 import { counted } from '../output.ts'
-import { examineDatabase, type ExaminedDatabase, examineDisk } from './disk.ts'
+import { examineDatabase, examineDisk } from './disk.ts'
 import { check, type Finding, examineClock, examinePort, examineVersions } from './machine.ts'
-
-export interface Examination {
-  readonly findings: readonly Finding[]
-  readonly database: ExaminedDatabase
-  /** Handlers that `serve` would load; null if unknown. */
-  readonly handlers: readonly HandlerInfo[] | null
-}
 
 /**
  * Checks everything on this machine that `serve` depends on. Works while a sidecar runs, and with invalid settings, which are replaced by
  * their defaults. Changes nothing, except for a temporary file in the database folder.
  */
-export async function examineMachine(inputs: ConfigInputs, now: () => number): Promise<Examination> {
+export async function examineMachine(inputs: ConfigInputs, now: () => number) {
   const at = (path: string) => resolve(inputs.cwd, path)
   const raw = await withFiles(await collectSettings(inputs), inputs.cwd)
   const { values } = parseSettings(raw.values)
@@ -57,7 +49,7 @@ export async function examineMachine(inputs: ConfigInputs, now: () => number): P
     ...judgeConfig(loaded, Object.keys(raw.values).length),
     examineVersions(),
     ...(await examineClock(values.INBOX_API_URL, now)),
-    ...(file === null ? [] : await disk(values, file)),
+    ...(file === null ? [] : await examineDisk(values, file)),
     database.finding,
     ...(await Promise.all((config?.sources ?? []).map(examineSource))),
     ...(isSecretKnown && webhookSecrets !== null && !hasOnlySources
@@ -67,6 +59,7 @@ export async function examineMachine(inputs: ConfigInputs, now: () => number): P
     await examinePort({ ...webhook, name: 'INBOX_PORT', isInboxServed: database.isServed }),
     await examinePort({ ...admin, name: 'INBOX_ADMIN_PORT', isInboxServed: database.isServed }),
   ]
+  /** `handlers`: those that `serve` would load; null if unknown. */
   return { findings, database, handlers: handlers?.handlers ?? null }
 }
 
@@ -76,20 +69,6 @@ function judgeConfig(loaded: Config | InboxError, count: number): Finding[] {
     return [fail(loaded.message, `fix it; for the resulting settings: ${commandLine('check')}`)]
   if (loaded.warnings.length === 0) return [ok(`${counted(count, 'setting')} set, all valid`)]
   return loaded.warnings.map((warning) => warn(warning, 'fix its name or value, or remove it'))
-}
-
-function disk(values: SettingValues, file: string): Promise<Finding[]> {
-  return examineDisk({
-    folder: nearestFolder(dirname(file)),
-    file,
-    reserveBytes: values.INBOX_DISK_RESERVE,
-    retention: { days: values.INBOX_RETENTION_DAYS, maxBytes: values.INBOX_RETENTION_BYTES },
-    ackTimeoutMs: values.INBOX_ACK_TIMEOUT_MS,
-  })
-}
-
-function nearestFolder(path: string): string {
-  return existsSync(path) || dirname(path) === path ? path : nearestFolder(dirname(path))
 }
 
 /** Settings that name files with secrets. */
@@ -142,14 +121,8 @@ function isReadByAll(file: string): boolean {
   return ((statSync(file, { throwIfNoEntry: false })?.mode ?? 0) & 0o004) !== 0
 }
 
-interface ExaminedHandlers {
-  readonly finding: Finding
-  /** Null if they can't be loaded. */
-  readonly handlers: readonly HandlerInfo[] | null
-}
-
-/** Loads the handlers as `serve` would, without running them. */
-async function examineHandlers(config: Config): Promise<ExaminedHandlers> {
+/** Loads the handlers as `serve` would, without running them. `handlers` is null if they can't be loaded. */
+async function examineHandlers(config: Config) {
   const { ok, warn, fail } = check('handlers')
   const { handlersDir } = config
   try {

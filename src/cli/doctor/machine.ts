@@ -1,11 +1,8 @@
-import { once } from 'node:events'
-import http from 'node:http'
-import https from 'node:https'
 import { createServer } from 'node:net'
-import { text } from 'node:stream/consumers'
 import { messageOf } from '../../base/errors.ts'
 import { sqliteVersions } from '../../inbox/sqlite/inspect.ts'
 import { version } from '../../base/version.ts'
+import { isSidecarAt, urlOf } from '../inbox-calls.ts'
 
 /**
  * Result of a check.
@@ -103,9 +100,6 @@ export interface PortSettings {
   readonly isInboxServed: boolean | null
 }
 
-const portTimeoutMs = 3_000
-const alive = '{"status":"alive"}'
-
 /** Checks that `serve` can listen on a port, or already does. */
 export async function examinePort({ name, host, port, isTls, isInboxServed }: PortSettings): Promise<Finding> {
   const { ok, warn, fail } = check(name === 'INBOX_PORT' ? 'webhook port' : 'admin port')
@@ -120,7 +114,7 @@ export async function examinePort({ name, host, port, isTls, isInboxServed }: Po
         'nothing if intended; otherwise run doctor with the settings of the sidecar',
       )
     case 'EADDRINUSE':
-      if (!(await isSidecar(host, port, isTls)))
+      if (!(await isSidecarAt(urlOf(host, port, isTls ? 'https' : 'http'))))
         return fail(`${address} is in use by another program`, `stop it (ss -ltnp | grep :${port}), or change ${name}`)
       if (isInboxServed !== false) return ok(`a sidecar answers on ${address}`)
       return fail(`a sidecar with another database answers on ${address}`, `stop it, or change ${name}`)
@@ -138,23 +132,10 @@ export async function examinePort({ name, host, port, isTls, isInboxServed }: Po
 }
 
 /** The error of listening there; null if it works. */
-function listenOnce(host: string, port: number): Promise<NodeJS.ErrnoException | null> {
+export function listenOnce(host: string, port: number): Promise<NodeJS.ErrnoException | null> {
   return new Promise((resolve) => {
     const probe = createServer()
     probe.once('error', resolve)
     probe.listen({ host, port, exclusive: true }, () => probe.close(() => resolve(null)))
   })
-}
-
-/** True if a sidecar answers there. Accepts any certificate, because nothing secret is sent. */
-async function isSidecar(host: string, port: number, isTls: boolean): Promise<boolean> {
-  const name = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host
-  const signal = AbortSignal.timeout(portTimeoutMs)
-  try {
-    const options = { host: name, port, path: '/healthz', agent: false, rejectUnauthorized: false, signal }
-    const [response] = (await once((isTls ? https : http).get(options), 'response')) as [http.IncomingMessage]
-    return (await text(response)) === alive
-  } catch {
-    return false
-  }
 }
