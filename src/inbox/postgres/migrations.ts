@@ -19,8 +19,9 @@ export interface Migration {
  * The tables of the SQLite adapter, plus cluster tables: `counter`, `lane` (see locks.ts), `replica`, and the owner of a run.
  * `run.state` is an index into `runStates` of the port: 0 waiting, 1 ready, 2 suspect, 3 running, 4 held, 5 dead, 6 done, and other final
  * states. `event.final_status` is an index into `eventStatuses`, set when the event is pruned. `run.replay_id` is 0 for live runs.
- * `replay.state` is an index into `replayStates`. Text from outside is stored by `toStored` and sorted by bytes. Times are milliseconds
- * since 1970. Earlier programs also created the tables `subscription`, which nothing reads, and `clock_shift`, and `handler.first_seq`.
+ * `handler.first_seq`: the handler gets no events before this number. `replay.state` is an index into `replayStates`.
+ * `subscription`: registrations of the receiver by earlier programs, no longer read. Text from outside is stored by `toStored` and sorted
+ * by bytes. Times are milliseconds since 1970.
  */
 const initial: Up = [
   `CREATE TABLE inbox.counter (last_seq bigint NOT NULL, body_bytes bigint NOT NULL) WITH (fillfactor = 10)`,
@@ -80,7 +81,8 @@ const initial: Up = [
      latest_only boolean NOT NULL DEFAULT false,
      superseded bigint NOT NULL DEFAULT 0,
      backfill_seq bigint,
-     backfill_from bigint
+     backfill_from bigint,
+     first_seq bigint NOT NULL DEFAULT 1
    )`,
   `CREATE SEQUENCE inbox.run_id`,
   `CREATE TABLE inbox.run (
@@ -173,6 +175,16 @@ const initial: Up = [
      last_arrival_at bigint,
      acknowledged_at bigint
    )`,
+  `CREATE TABLE inbox.subscription (
+     id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+     digest text NOT NULL,
+     url text NOT NULL,
+     events text NOT NULL,
+     secret_label text NOT NULL,
+     state smallint NOT NULL,
+     at bigint NOT NULL,
+     answer text
+   )`,
   `CREATE TABLE inbox.replica (
      id text PRIMARY KEY,
      version text NOT NULL,
@@ -180,6 +192,13 @@ const initial: Up = [
      beat_at timestamptz NOT NULL,
      load jsonb NOT NULL,
      handlers jsonb
+   )`,
+  `CREATE TABLE inbox.clock_shift (
+     id bigint PRIMARY KEY,
+     back_ms bigint NOT NULL,
+     due_after bigint NOT NULL,
+     next_run bigint NOT NULL,
+     last_run bigint NOT NULL
    )`,
   `CREATE TABLE inbox.meta (name text PRIMARY KEY, value bigint NOT NULL)`,
 ]
@@ -236,7 +255,7 @@ const tallies: Up = [
 ]
 
 /** Times come from the database's clock, so data about replicas' clocks is dropped. Older programs can't run on this schema. */
-const databaseClock: Up = [`DROP TABLE IF EXISTS inbox.clock_shift`, `DELETE FROM inbox.meta WHERE name = 'seen_at'`]
+const databaseClock: Up = [`DROP TABLE inbox.clock_shift`, `DELETE FROM inbox.meta WHERE name = 'seen_at'`]
 
 /**
  * Routes of handlers: see `Definitions`. `route`: types, order and key paths as JSON; `digest`: its SHA-256. `since`: first registration.
@@ -253,7 +272,7 @@ const definitions: Up = [
      PRIMARY KEY (handler, digest)
    )`,
   `ALTER TABLE inbox.counter ADD definitions bigint NOT NULL DEFAULT 0`,
-  `ALTER TABLE inbox.handler DROP IF EXISTS first_seq`,
+  `ALTER TABLE inbox.handler DROP first_seq`,
   `UPDATE inbox.replica SET handlers = NULL`,
 ]
 

@@ -134,6 +134,20 @@ const initial: Up = [
   `CREATE TABLE meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID`,
 ]
 
+/** Registrations of the receiver by earlier programs. No longer read. */
+const subscription: Up = [
+  `CREATE TABLE subscription (
+     id INTEGER PRIMARY KEY,
+     digest TEXT NOT NULL,
+     url TEXT NOT NULL,
+     events TEXT NOT NULL,
+     secret_label TEXT NOT NULL,
+     state INTEGER NOT NULL,
+     at INTEGER NOT NULL,
+     answer TEXT
+   ) STRICT`,
+]
+
 /**
  * Receipt data of events, the caller in the audit, error groups, and an index of the quarantine by reason. All columns are nullable;
  * older programs leave them empty. Most events share their headers, so an event refers to a set of headers. `stored_ms`: start of the
@@ -209,8 +223,7 @@ const sources: Up = [
 /** Migrations are numbered and forward-only. `oldest`: number of the oldest schema whose program may still run on the result. */
 export const migrations: readonly Migration[] = [
   { name: '0001-initial', oldest: 1, up: initial },
-  // Files of earlier programs have a table here that nothing reads.
-  { name: '0002-subscription', oldest: 1, up: [] },
+  { name: '0002-subscription', oldest: 1, up: subscription },
   { name: '0003-receipt', oldest: 1, up: receipt },
   { name: '0004-stored-headers', oldest: 1, up: storedHeaders },
   // An older program would not count its events, so searches by time would miss them.
