@@ -13,10 +13,13 @@ export function explainImport(error: unknown, file: string): string {
     case 'ERR_MODULE_NOT_FOUND':
       return `${message} (packages resolve from the folder of the file; relative imports need a file extension)`
   }
-  if (error instanceof SyntaxError)
+  // An error of a running program, such as that of `JSON.parse`, has frames of its files.
+  if (error instanceof SyntaxError && !hasOwnFrame.test(stack))
     return `${error.name}: ${message}${place || ` (\`node --check ${file}\` shows the line if the mistake is in this file)`}`
   return stack === '' ? message : withoutNode(stack)
 }
+
+const hasOwnFrame = /^\s+at (?!.*(?:\bnode:|<anonymous>))/m
 
 /** Where a syntax error is, if Node knows it: the stack then begins with file and line. */
 function placeIn(stack: string): string {

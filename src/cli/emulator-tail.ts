@@ -82,7 +82,7 @@ async function* readEventStream(body: ReadableStream): AsyncGenerator<readonly [
       const messages = `${text}${chunk}`.split('\n\n')
       text = messages.pop() ?? ''
       for (const message of messages) {
-        const [, name, data] = /^event: (.*)\ndata: (.*)$/.exec(message) ?? []
+        const [, name, data] = /^event: (.*?)\ndata: (.*)$/s.exec(message) ?? []
         if (name !== undefined && data !== undefined) yield [name, data]
       }
     }

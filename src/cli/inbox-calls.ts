@@ -157,14 +157,17 @@ function createAdminClient(url: string, token: string): AdminCalls {
   }
 }
 
-const aliveTimeoutMs = 5_000
+const aliveTimeoutMs = 10_000
 
 /** True if a sidecar answers at this origin. Accepts any certificate, because nothing secret is sent. */
 export async function isSidecarAt(origin: string): Promise<boolean> {
   const { get } = origin.startsWith('https:') ? https : http
   const options = { agent: false, rejectUnauthorized: false, signal: AbortSignal.timeout(aliveTimeoutMs) }
   try {
-    const [response] = (await once(get(`${origin}/healthz`, options), 'response')) as [http.IncomingMessage]
+    const request = get(`${origin}/healthz`, options)
+    // `once` and `text` throw errors too, but an error without any listener would end the process.
+    request.on('error', () => {})
+    const [response] = (await once(request, 'response')) as [http.IncomingMessage]
     return (await text(response)) === '{"status":"alive"}'
   } catch {
     return false

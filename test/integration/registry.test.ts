@@ -151,6 +151,7 @@ describe('an unusable folder', () => {
       'types.ts': ['\nconst a: = 1', /cannot be loaded: invalid TypeScript \(.*types\.ts:2\): /],
       'enum.ts': ['enum A { B }', /cannot be loaded: files are loaded without a build, so .* \(enum, namespace/],
       'throws.js': [`throw new Error('no database')`, /cannot be loaded: Error: no database\s+at /],
+      'parse.js': [`JSON.parse('{')`, /cannot be loaded: SyntaxError: [^]*\bparse\.js:1:6/],
       'nothing.ts': ['export const x = 1', /is not a usable handler: .* received no default export/],
       'option.js': [`export default { type: '*', run() {}, conc: 1 }`, /.* unknown option `conc`/],
       'timeout.ts': [`export default { type: '*', run() {}, timeoutMs: 0 }`, /.*timeoutMs/],

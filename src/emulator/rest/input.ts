@@ -22,7 +22,7 @@ const addressNames = ['address', 'token'] as const
 
 /**
  * Returns a function that validates requests of one operation. It throws `invalid_request` with every problem of path,
- * query or body, including addresses of another network family (A11).
+ * query or body, including addresses of another network family (A11), and URIError for broken percent-encoding.
  */
 export function createInputReader(operation: Operation, settings: RestSettings) {
   const read = (schema: z.ZodObject, values: Values, part: RequestPart): Values => {

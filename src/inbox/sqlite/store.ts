@@ -212,7 +212,14 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
   }
 
   return {
-    ...runs,
+    settle: runs.settle,
+    release: runs.release,
+    releaseOthers: runs.releaseOthers,
+    reap: runs.reap,
+    deadAfter: runs.deadAfter,
+    requeueDead: runs.requeueDead,
+    dropDead: runs.dropDead,
+    dropOpen: runs.dropOpen,
     /** Runs that became dead letters because an earlier process died. */
     deadAtStart,
     transact,
