@@ -2,7 +2,7 @@ const long = Boolean(process.env['LONG'])
 
 /** Sizes of tests without a natural end: small by default, large with LONG=1. */
 export const counts = {
-  killRounds: long ? 200 : 3,
+  killRounds: long ? 200 : 2,
   /** Bodies of 1 MB each, sent to a process with a small heap. */
   largeBodies: long ? 5_000 : 150,
   overloadConnections: long ? 2_000 : 400,
@@ -21,7 +21,7 @@ export const counts = {
   /** Consecutive events that kill the thread of the handlers. */
   poisonedEvents: long ? 60 : 6,
   /** Simulations of receiver, store and dispatcher with faults. */
-  simulationSeeds: long ? 10_000 : 200,
+  simulationSeeds: long ? 10_000 : 100,
   /** Changes of the wall clock, by hours forward or back. */
   clockJumps: long ? 100 : 2,
   /** Time during which a reader prevents checkpoints from resetting the write-ahead log. */
@@ -42,8 +42,8 @@ export const counts = {
   /** Time in which the memory of a process must stay flat; 0: skipped. */
   restSeconds: long ? 3_600 : 0,
   /** Sequences of random calls to an inbox, compared with a model. */
-  sqliteWalks: long ? 1_000 : 80,
-  postgresWalks: long ? 200 : 16,
+  sqliteWalks: long ? 1_000 : 40,
+  postgresWalks: long ? 200 : 8,
   /** Events sent to three replicas while they and their database are killed, stopped and disconnected. */
   clusterEvents: long ? 100_000 : 800,
   /** Pending items of a sink whose breaker is open. */

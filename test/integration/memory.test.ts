@@ -15,8 +15,8 @@ test('a burst leaves no memory behind', { timeout: 240_000 }, async () => {
   const server = await startProduct({ databaseUrl: `sqlite:${join(dir.path, 'inbox.db')}`, handlersDir, cli })
   onTestFinished(() => server.stop())
   const load = { ports: [server.port], path: '/webhooks', secret: benchSecret, connections: 32, keys: 500 }
-  await runLoad({ ...load, events: 100_000, idPrefix: 'burst-' })
-  // Threads give memory back in the first quiet half-minute. Some 195 MB stay; 600 bytes per event would be 60 MB more.
+  await runLoad({ ...load, events: 60_000, idPrefix: 'burst-' })
+  // Threads give memory back in the first quiet half-minute. Some 195 MB stay; 600 bytes per event would be 36 MB more.
   await until(() => server.memoryMb() < 225, `${server.memoryMb()} MB fall below 225`, 120_000)
 })
 

@@ -45,7 +45,8 @@ export async function startPostgres({ settings = {}, programs, dataDir }: Postgr
     port,
     user: 'tester',
     password: 'of-the-test',
-    initdbFlags: ['--no-sync', '--encoding=UTF8', '--locale=C'],
+    // Hashing passwords in 4,096 rounds takes a third of the time of a connection. PostgreSQL 15 doesn't know the setting.
+    initdbFlags: ['--no-sync', '--encoding=UTF8', '--locale=C', ...(programs ? [] : ['--set=scram_iterations=1'])],
     postgresFlags: Object.entries({ ...testSettings, ...settings }).flatMap(([name, value]) => [
       '-c',
       `${name}=${value}`,
