@@ -59,7 +59,7 @@ export async function examineMachine(inputs: ConfigInputs, now: () => number) {
     await examinePort({ ...webhook, name: 'INBOX_PORT', isInboxServed: database.isServed }),
     await examinePort({ ...admin, name: 'INBOX_ADMIN_PORT', isInboxServed: database.isServed }),
   ]
-  /** `handlers`: those that `serve` would load; null if unknown. */
+  /** `handlers`: the handlers that `serve` would load; null if unknown. */
   return { findings, database, handlers: handlers?.handlers ?? null }
 }
 
