@@ -21,12 +21,17 @@ const maxWorkers = availableParallelism() + 1
 /** Faults that load the whole machine or check times. All others have a folder and processes of their own. */
 const loneFaults = ['idle-uploads', 'soak'].map((name) => `test/faults/${name}.test.ts`)
 
-/** The longest files begin first, so that none runs alone at the end. */
+/**
+ * The longest files begin first, so that none runs alone at the end; then project by project, because a process runs files of one
+ * project only.
+ */
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const isLong = ({ moduleId }: TestSpecification) => /conformance\/|faults\/process\.|e2e\//.test(moduleId)
     const sorted = await super.sort(files)
-    return sorted.toSorted((a, b) => Number(isLong(b)) - Number(isLong(a)))
+    return sorted.toSorted(
+      (a, b) => Number(isLong(b)) - Number(isLong(a)) || a.project.name.localeCompare(b.project.name),
+    )
   }
 }
 
@@ -44,16 +49,16 @@ export default defineConfig({
     sequence: { sequencer: LongestFirst },
     testTimeout: long ?? 30_000,
     hookTimeout: 30_000,
+    // A process runs many files, and loads the program once: what a file changes, it puts back.
+    isolate: false,
     // The default of 1 s is too short for a busy machine.
     expect: { poll: { timeout: 20_000 } },
     projects: [
       {
-        // Pure enough to share a process: what a file changes, it puts back.
         extends: true,
         test: {
           name: 'unit',
           maxWorkers,
-          isolate: false,
           include: ['test/unit/**/*.test.ts'],
           sequence: { groupOrder: 0 },
         },

@@ -10,6 +10,9 @@ import { compileCache } from './compile-cache.ts'
 /** The file that `node` runs as `onchain-inbox`. */
 export const cliFile = fileURLToPath(new URL('../../src/cli.ts', import.meta.url))
 
+/** A command makes new files private to their owner, in the whole process. */
+const umask = process.umask()
+
 export interface CliOptions {
   readonly cwd: string
   readonly env?: Readonly<Record<string, string>>
@@ -60,7 +63,10 @@ export function beginCli(args: readonly string[], { cwd, env = {}, stdin, column
     exitCode: undefined as number | undefined,
   })
   const ended = Promise.race([runCommand(args, host as unknown as Host), exited.promise.catch(() => {})]).then(
-    (): CliResult => ({ code: host.exitCode ?? 0, ...text }),
+    (): CliResult => {
+      process.umask(umask)
+      return { code: host.exitCode ?? 0, ...text }
+    },
   )
   return { stdout, text, ended, kill: (signal = 'SIGTERM') => void signals.emit(signal) }
 }
