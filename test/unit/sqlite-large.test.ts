@@ -235,12 +235,17 @@ test('a slow count is cached for twenty times its duration, then repeated in the
   expect(await waiting).toBe(3)
 })
 
-test('a count that fails is not repeated for a minute', async () => {
-  let [now, calls] = [0, 0]
-  const fail = () => Promise.reject(new Error(`failed ${++calls}`))
+test('a count that fails after three seconds is not repeated for a minute; one that fails at once is', async () => {
+  let [now, calls, tookMs] = [0, 0, 3_000]
+  const fail = async () => {
+    now += tookMs
+    throw new Error(`failed ${++calls}`)
+  }
   const kept = createCachedCount(fail, undefined, () => now)
   await expect(kept()).rejects.toThrow('failed 1')
-  await expect(kept()).rejects.toThrow('a minute ago')
-  now += 60_000
+  now += 59_999
+  await expect(kept()).rejects.toThrow('failed 1')
+  ;[now, tookMs] = [now + 1, 0]
   await expect(kept()).rejects.toThrow('failed 2')
+  await expect(kept()).rejects.toThrow('failed 3')
 })

@@ -160,7 +160,10 @@ const minCachedMs = 1_000
 /** Maximum age of a cached count. */
 const maxCachedMs = 60_000
 
-/** Caches a large count for a time that depends on how long it took, then counts again in the background. `elapsed`: monotonic milliseconds. */
+/**
+ * Caches a large count for a time that depends on how long it took, then counts again in the background. A count that failed slowly is not
+ * repeated for such a time, at most a minute: calls get its error. `elapsed`: monotonic milliseconds.
+ */
 export function createCachedCount<T>(
   count: () => Promise<T>,
   isLarge: (value: T) => boolean = () => true,
@@ -168,12 +171,15 @@ export function createCachedCount<T>(
 ): () => Promise<T> {
   let cached: { readonly value: T; readonly at: number; readonly cachedMs: number } | undefined
   let counting: Promise<T> | undefined
-  /** Time before which a count that failed isn't repeated. */
-  let notBefore = -Infinity
+  let failed = { error: undefined as unknown, until: -Infinity }
 
   async function countAnew(): Promise<T> {
     const startedAt = elapsed()
-    const value = await count()
+    const value = await count().catch((error: unknown) => {
+      const now = elapsed()
+      failed = { error, until: now + Math.min(maxCachedMs, (now - startedAt) * shareOfTime) }
+      throw error
+    })
     const at = elapsed()
     cached = isLarge(value) ? { value, at, cachedMs: Math.max(minCachedMs, (at - startedAt) * shareOfTime) } : undefined
     return value
@@ -182,15 +188,9 @@ export function createCachedCount<T>(
   return async () => {
     const ageMs = cached === undefined ? Infinity : elapsed() - cached.at
     if (cached !== undefined && ageMs <= cached.cachedMs) return cached.value
-    if (elapsed() >= notBefore)
-      counting ??= countAnew()
-        .catch((error: unknown) => {
-          notBefore = elapsed() + maxCachedMs
-          throw error
-        })
-        .finally(() => (counting = undefined))
+    if (elapsed() >= failed.until) counting ??= countAnew().finally(() => (counting = undefined))
     if (cached === undefined || ageMs > Math.max(maxCachedMs, 2 * cached.cachedMs)) {
-      if (counting === undefined) throw new Error('the count failed less than a minute ago')
+      if (counting === undefined) throw failed.error
       return counting
     }
     // A failure here reaches no caller.
