@@ -5,7 +5,7 @@ import { runInNewContext } from 'node:vm'
 const periodMs = 30_000
 /** Share of a period in which this thread runs code. */
 const busyShare = 0.1
-/** Periods after which a thread that is never busy has garbage too. */
+/** Periods after which a thread has garbage, whether it was ever busy or always is. */
 const maxPeriods = 20
 
 /**
@@ -13,19 +13,18 @@ const maxPeriods = 20
  * after each busy one: both use far more memory than a thread at rest; and every ten minutes. That blocks the thread for some 50 ms.
  */
 export function trimMemoryWhenQuiet(): void {
-  let isDue = true
+  let wasBusy = true
   let periods = 0
   let last = performance.eventLoopUtilization()
   setInterval(() => {
     const now = performance.eventLoopUtilization()
     const isBusy = performance.eventLoopUtilization(now, last).utilization > busyShare
     last = now
-    isDue ||= ++periods >= maxPeriods
-    if (isDue && !isBusy) {
+    if ((wasBusy && !isBusy) || ++periods >= maxPeriods) {
       collectGarbage()
       periods = 0
     }
-    isDue = isBusy
+    wasBusy = isBusy
   }, periodMs).unref()
 }
 
