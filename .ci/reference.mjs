@@ -1,8 +1,8 @@
 // Writes generated files of the package that the repository does not contain: docs/api/ (one page per entry point, from docstrings),
-// schema/json/ and schema/admin-openapi.json. Target: the repository, or the folder in the first argument.
+// schema/json/ and schema/admin-openapi.json.
 // Run with `node --import ./.ci/old-typescript.mjs`.
 import { mkdirSync, writeFileSync } from 'node:fs'
-import { basename, join, resolve } from 'node:path'
+import { basename } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Application } from 'typedoc'
 import { MarkdownPageEvent } from 'typedoc-plugin-markdown'
@@ -10,7 +10,6 @@ import { eventJsonSchemas } from '../schema/generate.ts'
 import { toAdminOpenApi } from '../src/admin/openapi.ts'
 import { describedRoutes } from '../src/admin/routes.ts'
 
-const out = resolve(process.argv[2] ?? fileURLToPath(new URL('..', import.meta.url)))
 process.chdir(fileURLToPath(new URL('..', import.meta.url)))
 
 /** The sources of the `exports` in package.json. */
@@ -23,13 +22,13 @@ const entryPoints = [
   'src/app/testing/index.ts',
 ]
 
-await writeApiDocs(join(out, 'docs/api'))
-mkdirSync(join(out, 'schema/json'), { recursive: true })
+await writeApiDocs('docs/api')
+mkdirSync('schema/json', { recursive: true })
 writeJson('schema/admin-openapi.json', toAdminOpenApi(describedRoutes))
 for (const [name, schema] of Object.entries(eventJsonSchemas())) writeJson(`schema/json/${name}.json`, schema)
 
 function writeJson(name, value) {
-  writeFileSync(join(out, name), `${JSON.stringify(value, null, 2)}\n`)
+  writeFileSync(name, `${JSON.stringify(value, null, 2)}\n`)
 }
 
 async function writeApiDocs(folder) {

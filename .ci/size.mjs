@@ -1,4 +1,5 @@
-// Prints the size of the package and its limits. Exits with 1 if a limit is exceeded. Measures the existing dist/.
+// Prints the size of the package and its limits. Exits with 1 if a limit is exceeded, or a generated document is missing. Measures the
+// existing dist/.
 import { spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -24,6 +25,13 @@ for (const [name, amount, limit, unit] of rows) {
   if (isOver) process.exitCode = 1
   const cells = [name.padEnd(34), Math.round(amount).toString().padStart(6), `of ${limit} ${unit}`.padEnd(14)]
   console.log(cells.join(' ') + (isOver ? ' TOO MUCH' : ''))
+}
+
+const paths = new Set(packed.files.map(({ path }) => path))
+for (const path of ['docs/api/README.md', 'schema/admin-openapi.json', 'schema/json/event.json']) {
+  if (paths.has(path)) continue
+  console.log(`${path} is missing in the package: run \`npm run prepack\``)
+  process.exitCode = 1
 }
 
 function gzippedBytes(folder) {

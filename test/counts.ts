@@ -2,6 +2,10 @@ const long = Boolean(process.env['LONG'])
 
 /** Sizes of tests without a natural end: small by default, large with LONG=1. */
 export const counts = {
+  /** Maximum pause of a sender between two requests. */
+  loadRestMs: long ? 0 : 100,
+  /** Maximum number of acknowledged events before a kill, a power cut or another fault. */
+  eventsPerFault: long ? 1_000 : 150,
   killRounds: long ? 200 : 2,
   /** Bodies of 1 MB each, sent to a process with a small heap. */
   largeBodies: long ? 5_000 : 150,
@@ -31,7 +35,7 @@ export const counts = {
   /** Backups under load, with kills in between. */
   backups: long ? 60 : 2,
   /** Open runs at the start of an upgrade, and kills during that upgrade. */
-  upgradeBacklog: long ? 50_000 : 1_000,
+  upgradeBacklog: long ? 50_000 : 300,
   upgradeKills: long ? 60 : 2,
   partitions: long ? 40 : 2,
   /** Duration of a stall that exceeds the timeout of a forward attempt; 0: a short stall instead. */
@@ -45,7 +49,7 @@ export const counts = {
   sqliteWalks: long ? 1_000 : 40,
   postgresWalks: long ? 200 : 8,
   /** Events sent to three replicas while they and their database are killed, stopped and disconnected. */
-  clusterEvents: long ? 100_000 : 800,
+  clusterEvents: long ? 100_000 : 400,
   /** Pending items of a sink whose breaker is open. */
   breakerBacklog: long ? 100_000 : 5_000,
   /** Random requests of the client. */

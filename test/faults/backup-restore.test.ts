@@ -42,7 +42,7 @@ test(`${counts.backups} backups under load and kills are complete; after a resto
   const made: Report[] = []
 
   await sidecar.start()
-  await stage.acknowledge(200)
+  await stage.acknowledge(60)
   for (let round = 0; round < counts.backups; round += 1) {
     const sending = load.run()
     const file = join(sidecar.dir, `backup-${round}`)
@@ -63,7 +63,7 @@ test(`${counts.backups} backups under load and kills are complete; after a resto
   expect(sizes).toEqual(sizes.toSorted((a, b) => a - b))
   expect(made.filter(({ events, lastSeq }) => events !== lastSeq)).toEqual([])
 
-  await stage.acknowledge(200)
+  await stage.acknowledge(60)
   await load.heal()
   await sidecar.kill()
   const last = made.at(-1)

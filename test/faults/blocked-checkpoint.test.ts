@@ -51,7 +51,7 @@ test(`a reader that blocks checkpoints for ${counts.blockedCheckpointMs / 1_000}
   }
 
   await sidecar.start()
-  await stage.acknowledge(200)
+  await stage.acknowledge(60)
   const reading = await blockCheckpoints(sidecar.databaseFile)
   const before = client.requests.length
   const endsAt = performance.now() + counts.blockedCheckpointMs

@@ -44,12 +44,12 @@ describe.skipIf(!has('cc'))('a wall clock that jumps (needs cc)', () => {
     const clock = await WallClock.create(sidecar.dir)
     await sidecar.start(clock.env)
     for (let round = 0; round < counts.clockJumps; round += 1) {
-      const acknowledged = load.acknowledgements(200)
+      const acknowledged = load.acknowledgements(60)
       const sending = load.run()
       await acknowledged
       const isForward = round % 2 === 0
       clock.set(clock.offsetMs + (isForward ? 1 : -1) * random.integer(hour, 12 * hour))
-      await load.acknowledgements(200)
+      await load.acknowledgements(60)
       // Its heartbeat sees it, like a suspended process.
       if (isForward) await sidecar.log('process stood still', 20_000)
       if (round % 3 === 2) {

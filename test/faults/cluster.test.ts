@@ -87,7 +87,7 @@ test(`three replicas lose, reorder and repeat nothing under faults of replicas, 
 
   for (let round = 0; load.events < counts.clusterEvents || round < names.length; round++) {
     const name = names[round % names.length] ?? 'kill'
-    const acknowledged = load.acknowledgements(random.integer(1, 400))
+    const acknowledged = load.acknowledgements(random.integer(1, counts.eventsPerFault))
     let hasEnded = false
     // A worker ends when its connection breaks, so workers are started again.
     const sending = (async () => {

@@ -74,7 +74,7 @@ test(`kill -9 under load, ${counts.killRounds} times, loses and reorders nothing
       continue
     }
     await sidecar.ready()
-    const acknowledged = load.acknowledgements(random.integer(1, 1_000))
+    const acknowledged = load.acknowledgements(random.integer(1, counts.eventsPerFault))
     const sending = load.run()
     await acknowledged
     await wait(random.integer(0, 10))

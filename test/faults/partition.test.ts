@@ -21,12 +21,12 @@ test(`${counts.partitions} partitions between forwarding and app delay no acknow
   await using stage = await createStage({ seed, keys: 100, env: { INBOX_FORWARD_URL: url } })
   const { sidecar, client } = stage
   await sidecar.start()
-  await stage.acknowledge(100)
+  await stage.acknowledge(60)
 
   for (let round = 0; round < counts.partitions; round += 1) {
     const before = client.requests.length
     network.stall()
-    await stage.acknowledge(150)
+    await stage.acknowledge(60)
     // With LONG=1, longer than an attempt may take.
     await wait(round === 0 && counts.longStallMs > 0 ? counts.longStallMs : random.integer(200, 2_000))
     await stage.acknowledge(50)

@@ -19,7 +19,7 @@ async function cutPower({ sidecar, load }: Stage): Promise<void> {
   const image = await PowerLossImage.create(sidecar)
   for (let round = 0; round < counts.powerCuts; round += 1) {
     await sidecar.start(image.env)
-    const acknowledged = load.acknowledgements(random.integer(100, 1_500))
+    const acknowledged = load.acknowledgements(random.integer(50, counts.eventsPerFault))
     const sending = load.run()
     await acknowledged
     await sidecar.kill()

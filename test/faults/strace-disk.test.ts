@@ -52,7 +52,7 @@ describe.skipIf(!canTrace())('a failing fsync (needs strace)', () => {
     await using stage = await createDiskStage({ handlers: { 'endless.mjs': endlessHandler } })
     const { sidecar, client, load } = stage
     await stage.start()
-    await stage.acknowledge(200)
+    await stage.acknowledge(60)
     await sidecar.drained()
     await client.deliver(toDelivery(eventBytes({ id, type: 'test.endless' }), { id }))
     await sidecar.log('endless began')
@@ -107,7 +107,7 @@ describe.skipIf(!canTrace())('failing writes (needs strace)', () => {
     await using stage = await createDiskStage()
     const { sidecar, client, load } = stage
     await stage.start()
-    await stage.acknowledge(200)
+    await stage.acknowledge(60)
     await sidecar.drained()
 
     const fault = await injectFault(sidecar.pid, 'pwrite64:error=EIO')
@@ -124,7 +124,7 @@ describe.skipIf(!canTrace())('failing writes (needs strace)', () => {
     }
 
     await until(async () => (await readiness(sidecar)) === 200, 'ready again', 5_000)
-    await stage.acknowledge(200)
+    await stage.acknowledge(60)
     await load.heal()
     expect(sidecar.lives).toHaveLength(1)
     expect(await stage.losses()).toEqual([])
@@ -136,7 +136,7 @@ describe.skipIf(!canTrace())('a slow disk (needs strace)', () => {
     await using stage = await createDiskStage({ env: { INBOX_ACK_TIMEOUT_MS: '1000' } })
     const { sidecar, client, load } = stage
     await stage.start()
-    await stage.acknowledge(100)
+    await stage.acknowledge(50)
     const before = client.requests.length
     const fault = await injectFault(sidecar.pid, 'fsync:delay_enter=3000000')
     const sending = load.run()
@@ -155,7 +155,7 @@ describe.skipIf(!canTrace())('a slow disk (needs strace)', () => {
     expect(new Set(slow.map(({ answer }) => answer))).toContain(503)
     expect(Math.max(...slow.map(({ startedAt, endedAt }) => endedAt - startedAt))).toBeLessThan(answerLimitMs)
 
-    await stage.acknowledge(100)
+    await stage.acknowledge(50)
     await load.heal()
     expect(sidecar.lives).toHaveLength(1)
     expect(await stage.losses()).toEqual([])

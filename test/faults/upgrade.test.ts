@@ -39,13 +39,13 @@ test(`an upgrade with ${counts.upgradeBacklog} open runs survives ${counts.upgra
   const copy = `${file}.before-${nextNumber}`
 
   await sidecar.start(older)
-  await stage.acknowledge(200)
+  await stage.acknowledge(60)
   await sidecar.drained()
   expect(await (await sidecar.admin('pause', { method: 'POST' })).json()).toMatchObject({ paused: true })
   await stage.acknowledge(counts.upgradeBacklog)
   await load.heal()
   expect(await (await sidecar.admin('resume', { method: 'POST' })).json()).toMatchObject({ paused: false })
-  await until(async () => (await readEffects(sidecar.effectsFile)).length > 500, '500 effects')
+  await until(async () => (await readEffects(sidecar.effectsFile)).length > counts.upgradeBacklog / 2, 'effects')
   await sidecar.kill()
 
   const halt = join(sidecar.dir, 'halted')
@@ -67,7 +67,7 @@ test(`an upgrade with ${counts.upgradeBacklog} open runs survives ${counts.upgra
     await rm(halt, { force: true })
   }
   await sidecar.start(newer)
-  await stage.acknowledge(200)
+  await stage.acknowledge(60)
   await sidecar.kill()
 
   const before = bytesOf(file)

@@ -32,9 +32,10 @@ interface Packed {
   readonly files: readonly PackedFile[]
 }
 
+/** Not in the repository. `npm run verify:package` checks that the package holds them. */
 const generated: readonly string[] = ['dist', 'docs/api', 'schema/json', 'schema/admin-openapi.json']
 
-/** Packs the package into `folder`, as `npm pack` does in a clone. */
+/** Packs the package into `folder`, as `npm pack` does in a clone, but without generated documents. */
 async function pack(folder: string): Promise<Packed> {
   const staged = join(folder, 'package')
   await mkdir(staged)
@@ -43,7 +44,6 @@ async function pack(folder: string): Promise<Packed> {
   for (const file of ['package.json', ...files.filter((name) => !name.startsWith('!') && !generated.includes(name))]) {
     await cp(join(root, file), join(staged, file), { recursive: true })
   }
-  await run(process.execPath, ['--import', './.ci/old-typescript.mjs', '.ci/reference.mjs', staged], root)
   const [packed] = JSON.parse(
     await run('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', folder], staged),
   ) as [Omit<Packed, 'tarball'> & { readonly filename: string }]
@@ -110,8 +110,6 @@ function needsInstallation(context: TestContext): void {
 test('the package holds the program and its docs, and nothing else', () => {
   const tops = new Set(packed.files.map(({ path }) => path.split('/')[0] ?? ''))
   expect([...tops].toSorted()).toEqual(['LICENSE', 'README.md', 'dist', 'docs', 'package.json', 'schema'])
-  const generated = ['docs/api/README.md', 'schema/admin-openapi.json', 'schema/json/event.json']
-  expect(packed.files.map(({ path }) => path)).toEqual(expect.arrayContaining(generated))
   const strange = packed.files.filter(
     ({ path }) => /\.test\.|\.tsx?$|\.map$/.test(path) && !/\.d\.ts$|^docs\/examples\//.test(path),
   )

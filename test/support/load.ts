@@ -1,3 +1,5 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { counts } from '../counts.ts'
 import { isAcknowledged, toDelivery, type Delivery, type RecordingClient, type RecordedRequest } from './history.ts'
 
 export interface LoadOptions {
@@ -58,6 +60,7 @@ export class Load {
     while (!this.#stopped) {
       const answers = await this.#step(worker)
       if (answers.some(({ answer }) => answer === 'reset' || answer === 'refused')) return
+      await delay(this.#options.random() * counts.loadRestMs)
     }
   }
 

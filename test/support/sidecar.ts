@@ -200,7 +200,7 @@ export class Sidecar implements AsyncDisposable {
       if (open < before) deadline = now + stalledMs
       if (now > deadline) throw new Error(`${open} runs are open, and not fewer after ${stalledMs} ms`)
       before = open
-      await delay(10)
+      await delay(50)
     }
   }
 
