@@ -1,12 +1,9 @@
-import { readFile, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { maxCrashes } from '../../src/inbox/port.ts'
 import { until } from '../support/until.ts'
-import { stageRunner, type RunnerStage } from './runner-stage.ts'
-
-const fixture = async (name: string) =>
-  (await readFile(join(import.meta.dirname, `../fixtures/handlers/${name}.ts`), 'utf8')) as string
+import { fixture, stageRunner, type RunnerStage } from './runner-stage.ts'
 
 /** Adds `isolate: true` to the source of a handler. */
 const isolated = (source: string) => source.replace("type: '*',", "type: '*',\n  isolate: true,")
@@ -15,7 +12,7 @@ const runners = (stage: RunnerStage) => stage.threads().filter((name) => name.st
 const handlerNames = (stage: RunnerStage) => stage.runner.handlers.map(({ name }) => name).toSorted()
 
 it('a crash of an isolated handler affects no other run', async () => {
-  await using stage = await stageRunner(['steady'], { files: { 'poison.ts': isolated(await fixture('poison')) } })
+  await using stage = await stageRunner(['steady'], { files: { 'poison.mjs': isolated(await fixture('poison')) } })
   expect(runners(stage)).toEqual(['runner', 'runner poison'])
   await stage.accept({ id: 'in flight', data: { workMs: 300 } })
   await until(async () => (await stage.run('in flight', 'steady')).state === 'running', 'a run in flight')

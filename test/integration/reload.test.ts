@@ -9,10 +9,10 @@ const tracing = (version: string) => `
   import { appendFileSync, existsSync } from 'node:fs'
   import { join } from 'node:path'
   import { setTimeout as wait } from 'node:timers/promises'
-  const leave = (line: string) => appendFileSync(join(import.meta.dirname, 'trace'), line + '\\n')
+  const leave = (line) => appendFileSync(join(import.meta.dirname, 'trace'), line + '\\n')
   export default {
     type: '*',
-    async run(event: { id: string, data: { isPatient?: boolean, workMs?: number } }) {
+    async run(event) {
       leave('start ' + event.id + ' ${version}')
       const { isPatient, workMs = 0 } = event.data
       await wait(workMs)
@@ -21,7 +21,7 @@ const tracing = (version: string) => `
     },
   }`
 
-const stageTracing = () => stageRunner([], { watch: true, files: { 'tracing.ts': tracing('v1') } })
+const stageTracing = () => stageRunner([], { watch: true, files: { 'tracing.mjs': tracing('v1') } })
 
 const traceOf = (stage: RunnerStage) => stage.linesOf('trace')
 const edit = (stage: RunnerStage, file: string, source: string) => writeFile(join(stage.handlersDir, file), source)
@@ -52,7 +52,7 @@ it('P4: an edit under load handles each event once, and in order per key', async
   }
   for (let version = 2; version <= 4; version++) {
     for (let round = 0; round < 20; round++) await send()
-    await edit(stage, 'tracing.ts', tracing(`v${version}`))
+    await edit(stage, 'tracing.mjs', tracing(`v${version}`))
     await until(async () => {
       await send()
       return reloads(stage).length >= version - 1
@@ -77,9 +77,9 @@ it('a run in flight finishes on the old code, and later runs use the new code', 
   await using stage = await stageTracing()
   await stage.accept({ id: 'old', key: 'k', data: { isPatient: true } }, { id: 'next', key: 'k' })
   await until(() => traceOf(stage).length === 1, 'the start')
-  await edit(stage, 'tracing.ts', tracing('v2'))
+  await edit(stage, 'tracing.mjs', tracing('v2'))
   await reloaded(stage)
-  expect(reloads(stage)).toEqual([{ msg: 'handlers reloaded', handlers: ['tracing'], changed: ['tracing.ts'] }])
+  expect(reloads(stage)).toEqual([{ msg: 'handlers reloaded', handlers: ['tracing'], changed: ['tracing.mjs'] }])
   expect(await versionNow(stage, 'other')).toBe('end other v2')
   expect(stage.threads()).toEqual(['runner', 'runner', 'writer'])
   await edit(stage, 'go', '')
@@ -99,7 +99,7 @@ it('a run in flight finishes on the old code, and later runs use the new code', 
 it('a broken edit keeps the old handlers, and the next good edit is loaded', async () => {
   await using stage = await stageTracing()
   const broken = [
-    ['tracing.ts', 'export default {', 'tracing.ts cannot be loaded'],
+    ['tracing.mjs', 'export default {', 'tracing.mjs cannot be loaded'],
     ['other.ts', `export default { name: 'tracing', type: 'none', run() {} }`, 'two handlers have the name tracing'],
     ['other.ts', 'process.exit(5)', 'ended while loading: the thread ended with exit code 5'],
   ] as const
@@ -109,11 +109,11 @@ it('a broken edit keeps the old handlers, and the next good edit is loaded', asy
     expect(failures(stage).at(-1)).toMatchObject({ changed: [file], error: expect.stringContaining(reason) })
     expect(await versionNow(stage, `during_${index}`)).toBe(`end during_${index} v1`)
     expect(stage.runner.handlers.map(({ name }) => name)).toEqual(['tracing'])
-    if (file === 'tracing.ts') await edit(stage, file, tracing('v1'))
+    if (file === 'tracing.mjs') await edit(stage, file, tracing('v1'))
     else await rm(join(stage.handlersDir, file))
     await reloaded(stage, index + 1)
   }
-  await edit(stage, 'tracing.ts', tracing('v2'))
+  await edit(stage, 'tracing.mjs', tracing('v2'))
   await reloaded(stage, broken.length + 1)
   expect(await versionNow(stage, 'after')).toBe('end after v2')
   await until(() => stage.threads().length === 2, 'the end of the old threads')
@@ -127,7 +127,7 @@ it('watches imports of handlers, in subfolders and links, also missing ones', as
   await using stage = await stageRunner([], {
     watch: true,
     files: {
-      'tracing.ts': using('_helper.ts'),
+      'tracing.mjs': using('_helper.ts'),
       '_helper.ts': using('lib/deep/er.ts'),
       'lib/deep/er.ts': deep('v1'),
       '_unused.ts': '',
@@ -160,7 +160,7 @@ it('watches imports of handlers, in subfolders and links, also missing ones', as
   }
   await symlink('..v5', at('..data'))
   await symlink('..data/linked.ts', at('linked.ts'))
-  await rm(at('tracing.ts'))
+  await rm(at('tracing.mjs'))
   await reloaded(stage, 4)
   expect(await versionNow(stage, 'evt_5')).toBe('end evt_5 v5')
   await symlink('..v6', at('..new'))
@@ -179,7 +179,7 @@ it('loads new and renamed files, and drops removed ones', async () => {
   await rename(join(stage.handlersDir, 'new.ts'), join(stage.handlersDir, 'renamed.ts'))
   await reloaded(stage, 2)
   expect(names()).toEqual(['renamed', 'tracing'])
-  await rm(join(stage.handlersDir, 'tracing.ts'))
+  await rm(join(stage.handlersDir, 'tracing.mjs'))
   await reloaded(stage, 3)
   expect(names()).toEqual(['renamed'])
   await stage.accept({ id: 'evt_1' })
@@ -193,11 +193,11 @@ it('the new code retries a run of an old thread that was lost', async () => {
   // A blocked thread is not waited for, though another handler may take long.
   const other = `export default { type: 'none', timeoutMs: 600_000, run() {} }`
   const quick = blocking.replace("type: '*',", "type: '*', timeoutMs: 500,")
-  await using stage = await stageRunner([], { watch: true, files: { 'tracing.ts': quick, 'other.ts': other } })
+  await using stage = await stageRunner([], { watch: true, files: { 'tracing.mjs': quick, 'other.ts': other } })
   await edit(stage, 'go', '')
   await stage.accept({ id: 'spin', data: { isPatient: true, workMs: 100 } })
   await until(() => traceOf(stage).some((line) => line.startsWith('start spin ')), 'the start')
-  await edit(stage, 'tracing.ts', tracing('v2'))
+  await edit(stage, 'tracing.mjs', tracing('v2'))
   await reloaded(stage)
   await stage.drained()
   expect(traceOf(stage).at(-1)).toBe('end spin v2')
@@ -211,7 +211,7 @@ it('P6: many edits cause few reloads and at most two old threads', async () => {
   for (let round = 1; round <= 4; round++) {
     await stage.accept({ id: `patient_${round}`, data: { isPatient: true } })
     await until(() => traceOf(stage).some((line) => line.includes(`patient_${round} `)), 'the start')
-    for (let n = 0; n < 40; n++) await edit(stage, 'tracing.ts', tracing(`v${round}.${n}`))
+    for (let n = 0; n < 40; n++) await edit(stage, 'tracing.mjs', tracing(`v${round}.${n}`))
     await until(
       async () => (await versionNow(stage, `evt_${stage.lines.length}_${Date.now()}`)).endsWith('.39'),
       'the last',
@@ -232,10 +232,10 @@ it('stops during a reload and while old threads finish', async () => {
   await using stage = await stageTracing()
   await stage.accept({ id: 'patient', data: { isPatient: true } })
   await until(() => traceOf(stage).length === 1, 'the start')
-  await edit(stage, 'tracing.ts', tracing('v2'))
+  await edit(stage, 'tracing.mjs', tracing('v2'))
   await reloaded(stage)
   const started = stage.started()
-  await edit(stage, 'tracing.ts', `await new Promise((resolve) => setTimeout(resolve, 60_000))\n${tracing('v3')}`)
+  await edit(stage, 'tracing.mjs', `await new Promise((resolve) => setTimeout(resolve, 60_000))\n${tracing('v3')}`)
   await until(() => stage.started() > started, 'the start of a thread')
   await stage.runner.stop(50)
   expect(stage.threads()).toEqual(['writer'])

@@ -17,7 +17,7 @@ const waitForStart = (stage: RunnerStage, line: string) =>
 it('runs handlers in a separate thread, and reports them and their results', async () => {
   await using stage = await stageRunner(['steady', 'poison'])
   expect(stage.runner.handlers.map(({ name, file }) => [name, file])).toEqual(
-    ['poison', 'steady'].map((name) => [name, join(stage.handlersDir, `${name}.ts`)]),
+    ['poison', 'steady'].map((name) => [name, join(stage.handlersDir, `${name}.mjs`)]),
   )
   await stage.accept(...events(100))
   await stage.drained()
