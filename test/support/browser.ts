@@ -34,8 +34,13 @@ async function launchOptions(flags: readonly string[] = []): Promise<LaunchOptio
   if (executablePath === undefined) throw new Error('no Chromium found; set CHROMIUM_PATH to the path of one')
   return {
     executablePath,
-    // Chromium's sandbox doesn't work for root. The pages are trusted.
-    args: ['--no-sandbox', '--no-zygote', '--disable-gpu', '--font-render-hinting=none', ...flags],
+    args: [
+      // Chromium's sandbox doesn't work for root. The pages are trusted.
+      ...['--no-sandbox', '--no-zygote'],
+      // Else each load of a page starts a process.
+      ...['--process-per-site', '--disable-gpu', '--in-process-gpu'],
+      ...['--font-render-hinting=none', ...flags],
+    ],
     env: { ...process.env, ...(carried !== null && { FONTCONFIG_FILE: carried.fonts }) },
   }
 }
