@@ -19,7 +19,7 @@ export const counts = {
   /** Power cuts under load, each followed by a start on the remaining data. */
   powerCuts: long ? 40 : 2,
   /** Fsyncs of a process before which it is killed. A first start has about 14. */
-  killedFsyncs: long ? Array.from({ length: 80 }, (_, n) => 1 + n) : [2, 13, 19],
+  killedFsyncs: long ? Array.from({ length: 80 }, (_, n) => 1 + n) : [2, 13, 25],
   /** Good events around one that kills the thread of its handler. */
   innocentsBesidePoison: long ? 2_000 : 30,
   /** Consecutive events that kill the thread of the handlers. */

@@ -49,7 +49,7 @@ export default defineConfig({
     sequence: { sequencer: LongestFirst },
     testTimeout: long ?? 30_000,
     hookTimeout: 30_000,
-    // A process runs many files, and loads the program once: what a file changes, it puts back.
+    // A process runs many files and loads the program once. Each file must restore what it changes.
     isolate: false,
     // The default of 1 s is too short for a busy machine.
     expect: { poll: { timeout: 20_000 } },

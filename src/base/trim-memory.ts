@@ -5,14 +5,14 @@ import { runInNewContext } from 'node:vm'
 const periodMs = 30_000
 /** Share of a period in which this thread runs code. */
 const busyShare = 0.1
-/** Periods after which a thread has garbage, whether it was ever busy or always is. */
+/** Maximum number of periods between two collections. */
 const maxPeriods = 20
 
 /**
- * Collects this thread's garbage, and gives the freed memory back to the system, in the first quiet half-minute after its start and
- * after each busy one: both use far more memory than a thread at rest; and every ten minutes. That blocks the thread for some 50 ms.
+ * Collects this thread's garbage and returns the freed memory to the system: in the first quiet half-minute after the start and after each
+ * busy period, and at least every ten minutes. That blocks the thread for some 50 ms.
  */
-export function trimMemoryWhenQuiet(): void {
+export function trimMemory(): void {
   let wasBusy = true
   let periods = 0
   let last = performance.eventLoopUtilization()
@@ -21,7 +21,7 @@ export function trimMemoryWhenQuiet(): void {
     const isBusy = performance.eventLoopUtilization(now, last).utilization > busyShare
     last = now
     if ((wasBusy && !isBusy) || ++periods >= maxPeriods) {
-      collectGarbage()
+      collectGarbage(isBusy ? 'regular' : 'last-resort')
       periods = 0
     }
     wasBusy = isBusy
@@ -37,9 +37,9 @@ export function tuneGarbageCollector(): void {
   setFlagsFromString('--no-parallel-scavenge')
 }
 
-function collectGarbage(): void {
+function collectGarbage(flavor: 'regular' | 'last-resort'): void {
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc') as (options: object) => void
-  // This flavor also shrinks the space for new objects.
-  collect({ type: 'major', execution: 'sync', flavor: 'last-resort' })
+  // The second flavor takes longer, and also shrinks the space for new objects.
+  collect({ type: 'major', execution: 'sync', flavor })
 }

@@ -5,7 +5,7 @@ import { systemClock } from '../base/clock.ts'
 import { loadConfig } from '../config/config.ts'
 import { messageOf } from '../base/errors.ts'
 import { createLogger } from '../base/log.ts'
-import { tuneGarbageCollector, trimMemoryWhenQuiet } from '../base/trim-memory.ts'
+import { tuneGarbageCollector, trimMemory } from '../base/trim-memory.ts'
 import { printError, type OutputOptions } from './output.ts'
 import { prepareEnd, type ProcessEnd } from './process-end.ts'
 import { configInputs } from './settings.ts'
@@ -109,5 +109,5 @@ async function serve(options: ServeOptions, end: ProcessEnd['now']): Promise<voi
     handlers: handlers.map(({ name }) => name),
   }
   log.info(fields, 'listening')
-  trimMemoryWhenQuiet()
+  trimMemory()
 }

@@ -4,7 +4,7 @@ import { systemClock } from '../base/clock.ts'
 import { connectDispatchStore, toWireError } from '../inbox/rpc.ts'
 import { createLogger } from '../base/log.ts'
 import { createTracer } from '../base/tracing.ts'
-import { trimMemoryWhenQuiet } from '../base/trim-memory.ts'
+import { trimMemory } from '../base/trim-memory.ts'
 import { createApiFactory } from './api.ts'
 import { InFlightRuns, Pulse } from './blockage.ts'
 import { closeSinks, type ResolvedHandler } from './resolved-handler.ts'
@@ -33,7 +33,7 @@ async function start(data: RunnerData): Promise<void> {
   installResolveHook(data.locations.handlersDir, (file) => post({ kind: 'importing', file, stamp: stampOfSync(file) }))
   const handlers = await loadAllHandlers(data.locations, () => secrets, data.selection)
   const work = connectDispatchStore(data.dispatchPort)
-  trimMemoryWhenQuiet()
+  trimMemory()
 
   // A thread for suspects tries each run once, so breakers don't matter.
   if (!data.suspects) for (const handler of handlers) reportBreaker(handler, post)

@@ -51,6 +51,7 @@ test(`${counts.backups} backups under load and kills are complete; after a resto
     if (isKilled) {
       await wait(random.integer(0, 1_000))
       await sidecar.kill()
+      await sending
       await wait(random.integer(0, 300))
       await sidecar.start()
     }

@@ -133,12 +133,14 @@ test('SIGSTOP beyond all timeouts, then SIGCONT: no loss, no thread replaced', a
   const sending = load.run()
   await acknowledged
   sidecar.signal('SIGSTOP')
-  const unanswered = client.deliver(anEvent('during the stop'))
+  const event = anEvent('during-the-stop')
+  const unanswered = client.deliver(event)
   load.stop()
   await sending
   expect((await unanswered).answer).toBe('timeout')
 
   sidecar.signal('SIGCONT')
+  await until(async () => (await client.deliver(event)).answer === 200, 'the event is stored')
   await load.heal()
   await sidecar.drained()
   expect(sidecar.lives).toHaveLength(1)

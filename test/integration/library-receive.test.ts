@@ -9,7 +9,7 @@ import {
   type EmbeddedInbox,
   type EmbeddedInboxOptions,
 } from 'onchain-inbox'
-import { describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, test, vi } from 'vitest'
 import { createTestClock } from '../../src/base/clock.ts'
 import { createMemoryInbox } from '../../src/inbox/sqlite/local.ts'
 import { embedInbox } from '../../src/app/library/create-inbox.ts'
@@ -163,6 +163,8 @@ const examples: Readonly<Record<string, () => Promise<ExampleApp>>> = {
   },
 }
 
+afterEach(() => void vi.unstubAllEnvs())
+
 test.each([
   ['express', 'large-trades', 'wallet.large_trade'],
   ['fastify', 'risk-changes', 'token.risk_change'],
@@ -172,8 +174,16 @@ test.each([
   async (framework, handler, type) => {
     await using dir = await createTempDir()
     const database = `sqlite:${join(dir.path, 'inbox.db')}`
-    Object.assign(process.env, { WEBHOOK_SECRET: testSecret, INBOX_DATABASE: database, PORT: '0' })
+    for (const [name, value] of [
+      ['WEBHOOK_SECRET', testSecret],
+      ['INBOX_DATABASE', database],
+      ['PORT', '0'],
+    ] as const)
+      vi.stubEnv(name, value)
+    const before = process.listeners('SIGTERM')
     await using example = await examples[framework]!()
+    for (const listener of process.listeners('SIGTERM'))
+      if (!before.includes(listener)) process.off('SIGTERM', listener)
     const { inbox, port } = example
     const url = `http://localhost:${port}`
     const post = async (body: Uint8Array, headers: Record<string, string> = {}) => {

@@ -36,10 +36,14 @@ async function launchOptions(flags: readonly string[] = []): Promise<LaunchOptio
     executablePath,
     args: [
       // Chromium's sandbox doesn't work for root. The pages are trusted.
-      ...['--no-sandbox', '--no-zygote'],
-      // Else each load of a page starts a process.
-      ...['--process-per-site', '--disable-gpu', '--in-process-gpu'],
-      ...['--font-render-hinting=none', ...flags],
+      '--no-sandbox',
+      '--no-zygote',
+      // Without it, each load of a page starts a process.
+      '--process-per-site',
+      '--disable-gpu',
+      '--in-process-gpu',
+      '--font-render-hinting=none',
+      ...flags,
     ],
     env: { ...process.env, ...(carried !== null && { FONTCONFIG_FILE: carried.fonts }) },
   }

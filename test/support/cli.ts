@@ -10,7 +10,7 @@ import { compileCache } from './compile-cache.ts'
 /** The file that `node` runs as `onchain-inbox`. */
 export const cliFile = fileURLToPath(new URL('../../src/cli.ts', import.meta.url))
 
-/** A command makes new files private to their owner, in the whole process. */
+/** The umask before any command: a command changes it for the whole process. */
 const umask = process.umask()
 
 export interface CliOptions {

@@ -60,7 +60,7 @@ export class Load {
     while (!this.#stopped) {
       const answers = await this.#step(worker)
       if (answers.some(({ answer }) => answer === 'reset' || answer === 'refused')) return
-      await delay(this.#options.random() * counts.loadRestMs)
+      if (counts.loadRestMs > 0) await delay(this.#options.random() * counts.loadRestMs)
     }
   }
 

@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks'
 import { afterEach, expect, test, vi } from 'vitest'
-import { trimMemoryWhenQuiet } from '../../src/base/trim-memory.ts'
+import { trimMemory } from '../../src/base/trim-memory.ts'
 
 afterEach(() => {
   vi.useRealTimers()
@@ -18,7 +18,7 @@ test('collects garbage in the first quiet half-minute, and again after a busy on
     vi.advanceTimersByTime(30_000)
     return before - process.memoryUsage().heapUsed > 1_000_000
   }
-  trimMemoryWhenQuiet()
+  trimMemory()
   expect([0.5, 0.01, 0.01, 0.5, 0.01].map(isCollected)).toEqual([false, true, false, false, true])
   for (const utilization of [0.01, 0.5]) {
     const afterTenMinutes = Array.from({ length: 20 }, () => isCollected(utilization))

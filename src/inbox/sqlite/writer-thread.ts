@@ -1,7 +1,7 @@
 import { parentPort, workerData, type MessagePort } from 'node:worker_threads'
 import { systemClock } from '../../base/clock.ts'
 import { messageOf } from '../../base/errors.ts'
-import { trimMemoryWhenQuiet } from '../../base/trim-memory.ts'
+import { trimMemory } from '../../base/trim-memory.ts'
 import { answerCalls, serveDispatchStore, toWireError } from '../rpc.ts'
 import { openFileStore, type StartupIntegrityReport } from './open.ts'
 import { createWriteSide } from './write-side.ts'
@@ -58,7 +58,7 @@ async function start(main: MessagePort, { file }: WriterThreadData): Promise<voi
   }
   // The heartbeat shows the next process when this one was last alive.
   setInterval(() => void beat().catch(() => {}), heartbeatMs).unref()
-  trimMemoryWhenQuiet()
+  trimMemory()
   post({ ready: { integrity: open.integrity, deadAtStart: open.store.deadAtStart, names: Object.keys(writeSide) } })
 }
 

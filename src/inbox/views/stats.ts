@@ -161,8 +161,9 @@ const minCachedMs = 1_000
 const maxCachedMs = 60_000
 
 /**
- * Caches a large count for a time that depends on how long it took, then counts again in the background. A count that failed slowly is not
- * repeated for such a time, at most a minute: calls get its error. `elapsed`: monotonic milliseconds.
+ * Caches a large count for a time that depends on how long it took, then counts again in the background. A count that fails after more than
+ * a second is not repeated for twenty times its duration, at most a minute. Until then calls get the cached value, or the error if that is
+ * too old. `elapsed`: monotonic milliseconds.
  */
 export function createCachedCount<T>(
   count: () => Promise<T>,
@@ -177,7 +178,8 @@ export function createCachedCount<T>(
     const startedAt = elapsed()
     const value = await count().catch((error: unknown) => {
       const now = elapsed()
-      failed = { error, until: now + Math.min(maxCachedMs, (now - startedAt) * shareOfTime) }
+      const tookMs = now - startedAt
+      failed = { error, until: now + (tookMs < minCachedMs ? 0 : Math.min(maxCachedMs, tookMs * shareOfTime)) }
       throw error
     })
     const at = elapsed()
