@@ -25,7 +25,7 @@ export const counts = {
   /** Consecutive events that kill the thread of the handlers. */
   poisonedEvents: long ? 60 : 6,
   /** Simulations of receiver, store and dispatcher with faults. */
-  simulationSeeds: long ? 10_000 : 100,
+  simulationSeeds: long ? 10_000 : 60,
   /** Changes of the wall clock, by hours forward or back. */
   clockJumps: long ? 100 : 2,
   /** Time during which a reader prevents checkpoints from resetting the write-ahead log. */
@@ -46,8 +46,8 @@ export const counts = {
   /** Time in which the memory of a process must stay flat; 0: skipped. */
   restSeconds: long ? 3_600 : 0,
   /** Sequences of random calls to an inbox, compared with a model. */
-  sqliteWalks: long ? 1_000 : 40,
-  postgresWalks: long ? 200 : 8,
+  sqliteWalks: long ? 1_000 : 30,
+  postgresWalks: long ? 200 : 6,
   /** Events sent to three replicas while they and their database are killed, stopped and disconnected. */
   clusterEvents: long ? 100_000 : 400,
   /** Pending items of a sink whose breaker is open. */

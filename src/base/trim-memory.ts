@@ -6,11 +6,11 @@ const periodMs = 30_000
 /** Share of a period in which this thread runs code. */
 const busyShare = 0.1
 /** Maximum number of periods between two collections. */
-const maxPeriods = 20
+const maxPeriods = 4
 
 /**
- * Collects this thread's garbage and returns the freed memory to the system: in the first quiet half-minute after the start and after each
- * busy period, and at least every ten minutes. That blocks the thread for some 50 ms.
+ * Collects this thread's garbage: thoroughly (some 130 ms) in the first quiet half-minute after the start and after each busy period, when
+ * much memory can be returned to the system; else every two minutes (some 40 ms).
  */
 export function trimMemory(): void {
   let wasBusy = true
@@ -20,8 +20,9 @@ export function trimMemory(): void {
     const now = performance.eventLoopUtilization()
     const isBusy = performance.eventLoopUtilization(now, last).utilization > busyShare
     last = now
-    if ((wasBusy && !isBusy) || ++periods >= maxPeriods) {
-      collectGarbage(isBusy ? 'regular' : 'last-resort')
+    const isQuietAgain = wasBusy && !isBusy
+    if (isQuietAgain || ++periods >= maxPeriods) {
+      collectGarbage(isQuietAgain ? 'last-resort' : 'regular')
       periods = 0
     }
     wasBusy = isBusy
@@ -40,6 +41,6 @@ export function tuneGarbageCollector(): void {
 function collectGarbage(flavor: 'regular' | 'last-resort'): void {
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc') as (options: object) => void
-  // The second flavor takes longer, and also shrinks the space for new objects.
+  // The second flavor also shrinks the space for new objects.
   collect({ type: 'major', execution: 'sync', flavor })
 }
