@@ -8,10 +8,10 @@ export const counts = {
   eventsPerFault: long ? 1_000 : 150,
   killRounds: long ? 200 : 2,
   /** Bodies of 1 MB each, sent to a process with a small heap. */
-  largeBodies: long ? 5_000 : 150,
+  largeBodies: long ? 5_000 : 130,
   overloadConnections: long ? 2_000 : 400,
   /** Duration of idle uploads, and deliveries sent during them. */
-  idleUploadMs: long ? 60_000 : 5_000,
+  idleUploadMs: long ? 60_000 : 2_500,
   idleUploadDeliveries: long ? 2_000 : 200,
   /** Ways to cut signed texts into values. */
   sourceCuts: long ? 1_000_000 : 20_000,
@@ -31,7 +31,7 @@ export const counts = {
   /** Time during which a reader prevents checkpoints from resetting the write-ahead log. */
   blockedCheckpointMs: long ? 60_000 : 2_000,
   /** Damages of the files, each followed by a start. */
-  corruptions: long ? 1_000 : 10,
+  corruptions: long ? 1_000 : 6,
   /** Backups under load, with kills in between. */
   backups: long ? 60 : 2,
   /** Open runs at the start of an upgrade, and kills during that upgrade. */
@@ -51,7 +51,7 @@ export const counts = {
   /** Events sent to three replicas while they and their database are killed, stopped and disconnected. */
   clusterEvents: long ? 100_000 : 400,
   /** Pending items of a sink whose breaker is open. */
-  breakerBacklog: long ? 100_000 : 5_000,
+  breakerBacklog: long ? 100_000 : 2_000,
   /** Random requests of the client. */
   clientRequestRuns: long ? 20_000 : 500,
   /** Hostile texts sent to each chat service. */
@@ -61,7 +61,7 @@ export const counts = {
   /** Rejected deliveries whose explanation must not contain secrets. */
   rejectSamples: long ? 2_000 : 100,
   /** Rows of the console's event list to scroll through. */
-  scrolledRows: long ? 10_000 : 1_000,
+  scrolledRows: long ? 10_000 : 500,
   /** Events written by each profile of the serializer. */
   serializerRuns: long ? 20_000 : 500,
 }

@@ -9,8 +9,8 @@ const busyShare = 0.1
 const maxPeriods = 4
 
 /**
- * Collects this thread's garbage: thoroughly (some 130 ms) in the first quiet half-minute after the start and after each busy period, when
- * much memory can be returned to the system; else every two minutes (some 40 ms).
+ * Collects this thread's garbage at least every two minutes (some 40 ms). The first quiet half-minute after the start or a busy period gets a
+ * thorough collection (some 130 ms), because much memory can be returned to the system then.
  */
 export function trimMemory(): void {
   let wasBusy = true
@@ -41,6 +41,6 @@ export function tuneGarbageCollector(): void {
 function collectGarbage(flavor: 'regular' | 'last-resort'): void {
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc') as (options: object) => void
-  // The second flavor also shrinks the space for new objects.
+  // `last-resort` also shrinks the space for new objects.
   collect({ type: 'major', execution: 'sync', flavor })
 }

@@ -23,7 +23,7 @@ import { createStage } from './stage.ts'
 // This process reads the file with the schema of the next version, too.
 import { nextNumber } from './upgrade-newer.ts'
 
-// Later tests in this process must not.
+// The import above adds a migration. Later files in this process must not see it.
 afterAll(() => void (migrations as unknown[]).pop())
 
 const seed = process.env['SEED'] ?? randomBytes(4).toString('hex')

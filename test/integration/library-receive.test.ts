@@ -181,9 +181,12 @@ test.each([
     ] as const)
       vi.stubEnv(name, value)
     const before = process.listeners('SIGTERM')
+    using _listeners = {
+      [Symbol.dispose]() {
+        for (const one of process.listeners('SIGTERM')) if (!before.includes(one)) process.off('SIGTERM', one)
+      },
+    }
     await using example = await examples[framework]!()
-    for (const listener of process.listeners('SIGTERM'))
-      if (!before.includes(listener)) process.off('SIGTERM', listener)
     const { inbox, port } = example
     const url = `http://localhost:${port}`
     const post = async (body: Uint8Array, headers: Record<string, string> = {}) => {

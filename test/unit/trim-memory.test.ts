@@ -7,7 +7,7 @@ afterEach(() => {
   vi.restoreAllMocks()
 })
 
-test('collects garbage in the first quiet half-minute, and again after a busy one or two minutes', () => {
+test('collects garbage in the first quiet half-minute after a start or a busy period, else every two minutes', () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
   const load = vi.spyOn(performance, 'eventLoopUtilization')
   const makeGarbage = () => void Array.from({ length: 100_000 }, (_, index) => ({ index }))

@@ -154,16 +154,16 @@ function byHandler(rows: readonly CountRow[]): ReadonlyMap<number, HandlerCounts
   return counts
 }
 
-/** A slow count uses at most 1/20 of the time, however often it is called. */
+/** A slow count uses at most 1/20 of the time, however often it is called. Failures within a second are exempt. */
 const shareOfTime = 20
 const minCachedMs = 1_000
-/** Maximum age of a cached count. */
+/** Calls get a cached count up to this age, or up to twice its cache time if that is longer. */
 const maxCachedMs = 60_000
 
 /**
  * Caches a large count for a time that depends on how long it took, then counts again in the background. A count that fails after more than
- * a second is not repeated for twenty times its duration, at most a minute. Until then calls get the cached value, or the error if that is
- * too old. `elapsed`: monotonic milliseconds.
+ * a second is not repeated for twenty times its duration, at most a minute. Until then calls get the cached value, or the error if there is
+ * no recent one. `elapsed`: monotonic milliseconds.
  */
 export function createCachedCount<T>(
   count: () => Promise<T>,
