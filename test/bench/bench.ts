@@ -12,7 +12,7 @@ import { renderJson, renderText, type Goal } from './report.ts'
 import { measureSchemes } from './schemes.ts'
 import { measureSending, renderSending } from './sending.ts'
 import { startCeiling, startProduct } from './server-process.ts'
-import { measureReplay, measureStart, type Replayed } from './work-off.ts'
+import { measureStart } from './work-off.ts'
 
 /**
  * `npm run bench` compares the product with an Express app that stores nothing (the ceiling). It measures several
@@ -31,8 +31,6 @@ const { values } = parseArgs({
     stored: { type: 'string' },
     /** Also measures how long a start with this many pending runs takes. */
     backlog: { type: 'string' },
-    /** Also measures a replay of this many events. */
-    replay: { type: 'string' },
     /** Measures one to three replicas on PostgreSQL, instead of SQLite. */
     postgres: { type: 'boolean', default: false },
     /** Measures how many deliveries per second the emulator sends. */
@@ -49,7 +47,6 @@ const usage = `npm run bench -- [--events 100000] [--rounds 3] [--connections 64
                  [--only NAME]         measure only this configuration and the ceiling; repeatable
                  [--stored 10000000]   also measure on a store of this many events
                  [--backlog 1000000]   also measure a start with this many pending runs
-                 [--replay 1000000]    also measure a replay of this many events, and its memory
                  [--postgres]          measure one to three replicas on PostgreSQL instead; needs pgbench
                  [--peers]             measure alternatives instead: SQLite, pg-boss, Graphile Worker, BullMQ
                  [--emulator]          measure how many deliveries the emulator sends instead
@@ -89,8 +86,8 @@ async function startAll(runners: Runner[]): Promise<void> {
   }
 }
 
-/** Ratios with a required minimum or maximum. Measurements that didn't run are left out. */
-function findGoals(results: readonly Measured[], replay: Replayed | undefined): Goal[] {
+/** Ratios with a required minimum. Measurements that didn't run are left out. */
+function findGoals(results: readonly Measured[]): Goal[] {
   const goals: Goal[] = []
   const compare = (name: string, against: string, atLeast: number) => {
     const [one, other] = [name, against].map((wanted) => results.find((result) => result.name === wanted))
@@ -100,10 +97,6 @@ function findGoals(results: readonly Measured[], replay: Replayed | undefined): 
   for (const { name } of [handled, manyKeys]) compare(name, unordered.name, 0.8)
   compare(watched.name, handled.name, 0.95)
   compare(fullStoreName, stored.name, 0.8)
-  if (replay !== undefined) {
-    const ratio = replay.peakMemoryMb / replay.tenthMemoryMb
-    goals.push({ name: 'memory at the end of a replay', against: 'that after a tenth', ratio, atMost: 1.2 })
-  }
   return goals
 }
 
@@ -118,12 +111,11 @@ async function main(): Promise<void> {
   }
   const [ceiling] = results
   if (ceiling === undefined) throw new Error('nothing was measured')
-  report('measuring pending runs and replay …')
+  report('measuring pending runs …')
   const start = values.backlog === undefined ? undefined : await measureStart(work, Number(values.backlog))
-  const replay = values.replay === undefined ? undefined : await measureReplay(work, Number(values.replay))
-  const goals = findGoals(results, replay)
+  const goals = findGoals(results)
   const schemes = await measureSchemes()
-  const all = { events: size.events, ceiling, results, goals, start, replay, schemes }
+  const all = { events: size.events, ceiling, results, goals, start, schemes }
   process.stdout.write(`${values.json ? renderJson(all) : renderText(all)}\n`)
 }
 

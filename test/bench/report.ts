@@ -1,15 +1,14 @@
 import { renderTable } from '../../src/cli/table.ts'
 import { ratioOf, type Measured } from './race.ts'
 import type { MeasuredScheme } from './schemes.ts'
-import type { Replayed, Start } from './work-off.ts'
+import type { Start } from './work-off.ts'
 
 /** A limit of design.md. It is printed, not enforced: a busy machine must not fail a build. */
 export interface Goal {
   readonly name: string
   readonly against: string
   readonly ratio: number
-  readonly atLeast?: number
-  readonly atMost?: number
+  readonly atLeast: number
 }
 
 export interface Report {
@@ -18,7 +17,6 @@ export interface Report {
   readonly results: readonly Measured[]
   readonly goals: readonly Goal[]
   readonly start: Start | undefined
-  readonly replay: Replayed | undefined
   readonly schemes: readonly MeasuredScheme[]
 }
 
@@ -27,7 +25,7 @@ export function renderJson({ ceiling, results, ...rest }: Report): string {
   return JSON.stringify({ ...rest, ceiling: ceiling.perSecond, results: rows })
 }
 
-export function renderText({ ceiling, results, goals, start, replay, schemes }: Report): string {
+export function renderText({ ceiling, results, goals, start, schemes }: Report): string {
   const table = renderTable(
     ['', 'events/s', 'ratio', 'p50 ms', 'p99 ms', 'max ms', 'cpu µs/event', 'peak MB', 'refused'],
     results.map((result) => [
@@ -44,7 +42,6 @@ export function renderText({ ceiling, results, goals, start, replay, schemes }: 
   )
   const lines = [table, ...results.map(renderThreads), ...goals.map(renderGoal)]
   if (start !== undefined) lines.push(renderStart(start))
-  if (replay !== undefined) lines.push(renderReplay(replay))
   const ofSchemes = schemes.map(({ scheme, micros }) => [scheme, micros.toFixed(1)])
   lines.push(renderTable(['signature scheme', 'cpu µs to verify'], ofSchemes))
   return lines.join('\n')
@@ -57,21 +54,13 @@ function renderThreads({ name, threadMicros }: Measured): string {
   return `cpu µs/event, ${name}: ${sorted.map(([thread, micros]) => `${thread} ${micros.toFixed(1)}`).join(', ')}`
 }
 
-function renderGoal({ name, against, ratio, atLeast, atMost }: Goal): string {
-  const goal = atLeast === undefined ? `≤ ${atMost}` : `≥ ${atLeast}`
-  return `${name}: ${ratio.toFixed(2)} of ${against} (goal ${goal})`
+function renderGoal({ name, against, ratio, atLeast }: Goal): string {
+  return `${name}: ${ratio.toFixed(2)} of ${against} (goal ≥ ${atLeast})`
 }
 
 function renderStart({ runs, readyMs, firstVerdictsMs, perSecond, peakMemoryMb }: Start): string {
   return (
     `start on ${runs} pending runs: ready after ${readyMs.toFixed(0)} ms, first results after ` +
     `${firstVerdictsMs.toFixed(0)} ms, then ${perSecond.toFixed(0)} runs/s, peak ${peakMemoryMb.toFixed(0)} MB`
-  )
-}
-
-function renderReplay({ runs, seconds, perSecond, tenthMemoryMb, peakMemoryMb }: Replayed): string {
-  return (
-    `replay of ${runs} events: ${seconds.toFixed(1)} s, ${perSecond.toFixed(0)} runs/s, peak ` +
-    `${tenthMemoryMb.toFixed(0)} MB after a tenth, ${peakMemoryMb.toFixed(0)} MB at the end`
   )
 }

@@ -88,13 +88,10 @@ export interface Peer extends ServerProcess {
 export interface ProductProcess extends Peer {
   /** Pauses or resumes all handlers. */
   pause(isPaused: boolean): Promise<void>
-  /** Replays all events for one handler; returns the id of the replay. */
-  startReplay(handler: string): Promise<number>
   /** Opens a console. */
   visit(): Visitor
   /** Reads a path of the admin port. */
   get(path: string): Promise<void>
-  replay(id: number): Promise<{ readonly state: string; readonly runs: number; readonly open_runs: number }>
 }
 
 export const startCeiling = (): Promise<ServerProcess> => startFork(new URL('./ceiling.ts', import.meta.url))
@@ -186,8 +183,6 @@ function createAdminCalls(adminUrl: string): Omit<ProductProcess, keyof ServerPr
       await (await fetch(`${adminUrl}${path}`, { headers: { authorization: `Bearer ${adminToken}` } })).arrayBuffer()
     },
     visit: () => visitConsole(`${adminUrl}/api/v1`, adminToken),
-    startReplay: async (handler) => (await call<{ id: number }>('/replays', { handler })).id,
-    replay: (id) => call(`/replays/${id}`),
   }
 }
 
