@@ -3,6 +3,7 @@ import { createTestClock, systemClock } from '../../src/base/clock.ts'
 import { orphanedHandlers, type HandlerRoute, type Inbox, type Lease } from '../../src/inbox/port.ts'
 import { createPostgresInbox, type PostgresInbox } from '../../src/inbox/postgres/inbox.ts'
 import { anEvent, idsOf, loose, ordered } from '../conformance/stage.ts'
+import { readAll } from '../conformance/views.ts'
 import { ask } from '../support/postgres.ts'
 import { usePostgres } from '../support/postgres-inboxes.ts'
 import { until } from '../support/until.ts'
@@ -214,4 +215,25 @@ test('a new handler gets each event once from its registration on, while replica
   const runs = await runsOf()
   expect(new Set(runs).size).toBe(runs.length)
   expect(runs.slice(-rest.length)).toEqual(rest.map(({ id }) => id))
+})
+
+test('pages list each event once and miss none, while three replicas accept', async () => {
+  const replicas = [await join(loose), await join(loose), await join(loose)]
+  await accept(replicas[0]!, 'first')
+  const delay = `'BEGIN PERFORM pg_sleep(random() / 50); RETURN NULL; END'`
+  await ask(url, `CREATE FUNCTION inbox.delay() RETURNS trigger LANGUAGE plpgsql AS ${delay}`)
+  await ask(url, `CREATE TRIGGER slow AFTER INSERT ON inbox.event EXECUTE FUNCTION inbox.delay()`)
+  let accepting = replicas.length
+  const accepts = replicas.map(async (inbox, index) => {
+    for (let n = 0; n < 40; n++) await accept(inbox, `e${index}-${n}a`, `e${index}-${n}b`)
+    accepting--
+  })
+  const walks: string[][] = []
+  while (accepting > 0)
+    walks.push((await readAll((cursor) => replicas[0]!.events({ limit: 20, ...cursor }))).map(({ id }) => id))
+  await Promise.all(accepts)
+  const stored = await ask<{ id: string }>(url, `SELECT id FROM inbox.event ORDER BY seq DESC`)
+  const ids = stored.map(({ id }) => id)
+  for (const walk of walks) expect(walk).toEqual(ids.slice(ids.indexOf(walk[0] ?? '')))
+  expect(walks.length).toBeGreaterThan(2)
 })
