@@ -124,12 +124,15 @@ async function open(
 /** A longer gap is logged as a warning: deliveries may have failed. */
 const longGapMs = 60_000
 
-/**
- * Call before deliveries are accepted. Logs the latest gap, if it is recent. Logs gaps with lost events at each start until an operator
- * acknowledges them.
- */
+/** Call before deliveries are accepted. */
 export async function startServing(inbox: Inbox, clock: Clock, log: Logger): Promise<void> {
   await inbox.startServing()
+  // Not awaited: deliveries don't wait until the thread for queries has started.
+  reportGaps(inbox, clock, log).catch(() => {})
+}
+
+/** Logs the latest gap, if it is recent. Logs gaps with lost events at each start until an operator acknowledges them. */
+async function reportGaps(inbox: Inbox, clock: Clock, log: Logger): Promise<void> {
   const gaps = await inbox.gaps()
   for (const gap of gaps.toReversed()) {
     if (!needsReplay(gap)) continue

@@ -93,10 +93,12 @@ function findGoals(results: readonly Measured[]): Goal[] {
     const [one, other] = [name, against].map((wanted) => results.find((result) => result.name === wanted))
     if (one !== undefined && other !== undefined) goals.push({ name, against, ratio: ratioOf(one, other), atLeast })
   }
+  compare(stored.name, ceilingName, 1)
+  compare(handled.name, ceilingName, 0.8)
   for (const { name } of [state, outbox, stateAndOutbox]) compare(name, handled.name, 0.75)
   for (const { name } of [handled, manyKeys]) compare(name, unordered.name, 0.8)
   compare(watched.name, handled.name, 0.95)
-  compare(fullStoreName, stored.name, 0.8)
+  compare(fullStoreName, stored.name, 0.9)
   return goals
 }
 

@@ -3,7 +3,7 @@ import { ratioOf, type Measured } from './race.ts'
 import type { MeasuredScheme } from './schemes.ts'
 import type { Start } from './work-off.ts'
 
-/** A limit of design.md. It is printed, not enforced: a busy machine must not fail a build. */
+/** A required ratio of two speeds. It is printed, not enforced: a busy machine must not fail a build. */
 export interface Goal {
   readonly name: string
   readonly against: string
