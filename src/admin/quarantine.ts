@@ -77,10 +77,8 @@ export const quarantineRoutes = {
     summary: 'Parse bodies again, after an update that can read them',
     body: retryBody,
     gives: retried,
-    errors: ['not_found'],
     logged: 'quarantine retried',
     async answer(context, { body: { dryRun: isDry, ...selection }, by }) {
-      await checkIds(context.inbox, selection)
       const counts: RetriedJson = { accepted: 0, known: 0, still_unusable: 0, unusable: [] }
       for await (const id of idsOf(context.inbox, selection)) {
         const result = await retryOne(context, id, isDry, by)
@@ -99,7 +97,6 @@ export const quarantineRoutes = {
     summary: 'Delete quarantined bodies',
     body: dropBody,
     gives: droppedBodies,
-    errors: ['not_found'],
     logged: 'quarantined bodies dropped',
     async answer({ inbox }, { body: { dryRun: isDry, reason: why, ...selection }, by }) {
       let dropped = 0
@@ -130,13 +127,6 @@ async function* idsOf(inbox: QueryStore, selection: Selection): AsyncGenerator<s
     for (const { id } of bodies.data) yield id
     cursor = bodies.nextCursor
   } while (cursor !== null)
-}
-
-async function checkIds(inbox: QueryStore, { ids = [] }: Selection): Promise<void> {
-  for (const id of ids) {
-    if ((await inbox.quarantined(id)) !== null) continue
-    throw new InboxError('not_found', `no quarantined body has the id ${id}: nothing was done`)
-  }
 }
 
 /** Result for one body; null if it is no longer in quarantine. */

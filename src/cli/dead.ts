@@ -1,6 +1,14 @@
 import type { Command } from 'commander'
 import { parseCount } from './arguments.ts'
-import { addCallCommand, addListCommand, definedOf, option, selectionOf, type InboxOptions } from './inbox-command.ts'
+import {
+  addCallCommand,
+  addListCommand,
+  definedOf,
+  exitCodeOf,
+  option,
+  selectionOf,
+  type InboxOptions,
+} from './inbox-command.ts'
 import { withExamples, counted } from './output.ts'
 import { renderRecord } from './table.ts'
 
@@ -75,8 +83,4 @@ function rest(count: number, complete: boolean, runIds: readonly number[] = []):
   const unknown = new Set(runIds).size - count
   if (unknown > 0) return `; ${counted(unknown, 'named run is no dead letter', 'named runs are no dead letters')}`
   return complete ? '' : '; more are left: run the command again'
-}
-
-function exitCodeOf(count: number, runIds: readonly number[] = []): 0 | 1 {
-  return count === 0 && runIds.length > 0 ? 1 : 0
 }

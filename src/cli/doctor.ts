@@ -55,7 +55,10 @@ async function examine(options: DoctorOptions): Promise<DoctorJson> {
     // The findings already have it.
     if (error.code === 'config_invalid') return { checks: findings, health: null }
     const advice = 'start the sidecar, and give doctor its settings: the admin address and token'
-    return { checks: [...findings, check('inbox').fail(error.message, advice)], health: null }
+    // Only a SQLite file shows whether a sidecar should be running.
+    const isOptional = database.isServed === null && error.code === 'admin_unreachable'
+    const finding = check('inbox')[isOptional ? 'warn' : 'fail'](error.message, advice)
+    return { checks: [...findings, finding], health: null }
   }
 }
 

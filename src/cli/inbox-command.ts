@@ -191,3 +191,8 @@ function note(option: string, value: string | undefined, known: readonly string[
   if (value === undefined || known.includes(value)) return
   printNote(`note: --${option}: no documented ${option} is called ${safeText(value, 100)}${nearest(value, known)}`)
 }
+
+/** Exit code of an action on named items: 1 if none of them was changed. */
+export function exitCodeOf(changed: number, named: readonly unknown[] = []): 0 | 1 {
+  return changed === 0 && named.length > 0 ? 1 : 0
+}

@@ -5,6 +5,7 @@ import {
   addInboxCommand,
   addListCommand,
   definedOf,
+  exitCodeOf,
   option,
   selectionOf,
   type InboxOptions,
@@ -68,7 +69,8 @@ export function addQuarantineCommand(program: Command): void {
       body: { ...which(ids, options, options.reason, '--reason'), dryRun: options.dryRun ?? false },
     }),
     render: renderRetried,
-    exitCode: (result) => (result.still_unusable > 0 ? 1 : 0),
+    exitCode: ({ accepted, known, still_unusable: unusableCount }, ids) =>
+      unusableCount > 0 ? 1 : exitCodeOf(accepted + known, ids),
   })
   addCallCommand(quarantine, 'drop', 'dropQuarantine', {
     description: 'Delete quarantined bodies for good',
@@ -89,6 +91,7 @@ export function addQuarantineCommand(program: Command): void {
     }),
     render: ({ dropped, dry_run: isDryRun }) =>
       `${counted(dropped, 'body', 'bodies')} ${isDryRun ? 'would be' : dropped === 1 ? 'was' : 'were'} removed`,
+    exitCode: ({ dropped }, ids) => exitCodeOf(dropped, ids),
   })
 }
 

@@ -32,7 +32,8 @@ export async function readSecretArgument(argument: string, options: SecretArgume
 export async function readEndpoint(name: string, url: string | undefined, secret: string | undefined) {
   if (url === undefined || secret === undefined)
     throw new InboxError('usage', `${name} and --secret go together: the URL of a receiver and its secret`)
-  if (URL.parse(url)?.protocol === 'http:' && !isLoopbackUrl(url))
+  const protocol = URL.parse(url)?.protocol
+  if (protocol !== 'https:' && !(protocol === 'http:' && isLoopbackUrl(url)))
     throw new InboxError('usage', `${name} must be https, or http on this machine`)
   return { url, secret: await readSecretArgument(secret, { url }) }
 }

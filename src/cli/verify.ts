@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { systemClock } from '../base/clock.ts'
-import { InboxError } from '../base/errors.ts'
+import { errorCatalogue, InboxError } from '../base/errors.ts'
 import { safeText } from '../base/log.ts'
 import { explain } from '../signature/explain.ts'
 import { createInflater } from '../receiver/inflate.ts'
@@ -61,7 +61,7 @@ export function addVerifyCommand(program: Command): void {
     })
 }
 
-async function run(options: VerifyCommandOptions): Promise<0 | 1> {
+async function run(options: VerifyCommandOptions): Promise<number> {
   const { secret, body, signature: header, source, headers } = options
   if ([secret, body, header, headers].filter((argument) => argument === '-').length > 1)
     throw new InboxError('usage', 'only one argument can come from standard input; use @file for the others')
@@ -81,7 +81,8 @@ interface Explanation {
   readonly signedTexts?: readonly string[]
 }
 
-function printExplanation(explanation: Explanation, options: OutputOptions): 0 | 1 {
+/** Returns the exit code. */
+function printExplanation(explanation: Explanation, options: OutputOptions): number {
   const { code, matchedLabel, message, signedTexts = [] } = explanation
   const valid = code === 'valid'
   const label = matchedLabel === undefined ? '' : ` (secret: ${matchedLabel})`
@@ -92,11 +93,12 @@ function printExplanation(explanation: Explanation, options: OutputOptions): 0 |
       ...signedTexts.map((text) => `signed: ${safeText(text, 1_000)}`),
     ].join('\n'),
   )
-  return valid ? 0 : 1
+  if (valid) return 0
+  return code === 'keys_unavailable' ? errorCatalogue[code].exitCode : 1
 }
 
 /** Explains the signature of a delivery to a source. Its secrets come from the settings. */
-async function verifyOfSource(name: string, options: VerifyCommandOptions): Promise<0 | 1> {
+async function verifyOfSource(name: string, options: VerifyCommandOptions): Promise<number> {
   const misplaced = (['secret', 'signature'] as const).find((option) => options[option] !== undefined)
   if (misplaced !== undefined)
     throw new InboxError('usage', `--${misplaced} and --source exclude each other: give the headers with --headers`)

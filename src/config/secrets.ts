@@ -70,11 +70,11 @@ export function createWebhookSecrets(origin: SecretsOrigin, log: Logger, clock: 
   }
 }
 
-/** Changes whenever the path has another file or content, or the file disappears or returns. */
+/** Changes whenever the path has another file, content or permissions, or the file disappears or returns. */
 async function fingerprint(file: string): Promise<string> {
   try {
-    const { dev, ino, mtimeNs, size } = await stat(file, { bigint: true })
-    return [dev, ino, mtimeNs, size].join(':')
+    const { dev, ino, ctimeNs, size } = await stat(file, { bigint: true })
+    return [dev, ino, ctimeNs, size].join(':')
   } catch (error) {
     return messageOf(error)
   }

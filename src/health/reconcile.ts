@@ -207,8 +207,11 @@ async function compareWallets({ job, wallets, inbox, api, signal }: Comparison):
       await compare(wallet)
       failuresInRow = 0
     } catch (error) {
-      if (signal.aborted || !(error instanceof ApiError)) throw error
-      if (unknownWallet.has(error.status ?? 0)) unknown.push(error.message)
+      if (signal.aborted) throw error
+      // The client refuses a wallet on a network that the upstream doesn't document.
+      if (error instanceof InboxError && error.code === 'usage') unknown.push(error.message)
+      else if (!(error instanceof ApiError)) throw error
+      else if (unknownWallet.has(error.status ?? 0)) unknown.push(error.message)
       else if (error.isRetryable && ++failuresInRow < maxFailures) failed.push(error.message)
       else throw error
     }

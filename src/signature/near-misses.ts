@@ -1,4 +1,5 @@
 import { createHash, createHmac, type KeyObject } from 'node:crypto'
+import { parseJsonBody } from '../base/json-body.ts'
 
 export type NearMissCode =
   | 'surrounded'
@@ -63,17 +64,14 @@ function trim(body: Buffer): Uint8Array {
 }
 
 function jsonVariants(body: Buffer): readonly string[] {
-  try {
-    const value: unknown = JSON.parse(body.toString('utf8').replace(/^\ufeff/, ''))
-    return [value, sortKeys(value)].flatMap((candidate) => {
-      const [compact, spaced] = [JSON.stringify(candidate), writeSpaced(candidate)]
-      const indented = [2, 4].map((indent) => JSON.stringify(candidate, null, indent))
-      return [compact, ...indented, spaced, escapeNonAscii(spaced), escapeNonAscii(compact)]
-    })
-  } catch {
-    // Not JSON, or nested too deeply to be serialized.
-    return []
-  }
+  // Deep nesting is refused, because indented it would become megabytes.
+  const parsed = parseJsonBody(Buffer.from(body.toString('utf8').replace(/^\ufeff/, '')))
+  if (!parsed.ok) return []
+  return [parsed.value, sortKeys(parsed.value)].flatMap((candidate) => {
+    const [compact, spaced] = [JSON.stringify(candidate), writeSpaced(candidate)]
+    const indented = [2, 4].map((indent) => JSON.stringify(candidate, null, indent))
+    return [compact, ...indented, spaced, escapeNonAscii(spaced), escapeNonAscii(compact)]
+  })
 }
 
 function sortKeys(value: unknown): unknown {

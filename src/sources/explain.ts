@@ -1,4 +1,5 @@
 import { createSecretKey, timingSafeEqual, type KeyObject } from 'node:crypto'
+import { safeText } from '../base/safe-text.ts'
 import type { Secret } from '../signature/keys.ts'
 import {
   bodyVariants,
@@ -213,7 +214,7 @@ function describeRejection(
 ): string {
   switch (reason) {
     case 'unknown_key':
-      return `The sender has no public key ${keyId}. Check keys.url: each environment has its own keys.`
+      return `The sender has no public key ${safeText(keyId ?? '', 100)}. Check keys.url: each environment has its own keys.`
     case 'keys_unavailable':
       return 'The public keys of the sender are unavailable now.'
     case 'old_timestamp':

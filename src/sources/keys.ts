@@ -98,7 +98,7 @@ export function createKeyCache(options: KeyCacheOptions): KeyCache {
 
   async function fetchKeys(keyId: string): Promise<void> {
     try {
-      const document = await request(endpoint.url.replace('{keyId}', encodeURIComponent(keyId)))
+      const document = await request(isSet ? endpoint.url : endpoint.url.replace('{keyId}', encodeURIComponent(keyId)))
       const fetched = (isSet ? keysOfSet(document) : keyOfCircle(document, keyId)).filter(([, key]) => isUsable(key))
       // Without this, an endpoint that fails with an empty set would end the retries of authentic deliveries.
       if (isSet && fetched.length === 0) throw new Error('no usable key in the set')

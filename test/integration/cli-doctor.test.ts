@@ -36,6 +36,14 @@ test('doctor examines the machine before the first start without changing it', a
   expect(checks[1]?.found).toMatch(/Node [\d.]+, SQLite 3/)
   for (const { result, advice } of checks) expect(advice === null).toBe(result === 'ok')
   expect(readdirSync(dir.path)).toEqual(['handlers'])
+
+  // Nothing shows whether a sidecar should run.
+  const unknown = await doctor(dir.path, {
+    ...env,
+    INBOX_DATABASE_URL: 'memory:',
+    INBOX_ADMIN_TOKEN: 'a-token-of-the-test',
+  })
+  expect([unknown.code, unknown.found('inbox')?.result]).toEqual([0, 'warn'])
 })
 
 test('doctor reports invalid settings, and runs all other checks', async () => {

@@ -125,6 +125,13 @@ describe('verify --source', () => {
     expect((await run([...args, '--body', '@gzipped'])).errors).toMatch(/--headers has no line of the form name: value/)
   })
 
+  test('exits with 75 while the keys of the sender cannot be fetched', async () => {
+    const id = '00000000-0000-4000-8000-000000000000'
+    await writeFile(join(app.dir, 'headers'), `x-circle-signature: AAAA\nx-circle-key-id: ${id}`)
+    const { code, out } = await run(['verify', '--source', 'circle', '--headers', '@headers', '--body', '@headers'])
+    expect([code, out]).toEqual([75, expect.stringContaining('keys_unavailable')])
+  })
+
   test.each([
     [['--secret', '@body'], /--secret and --source exclude each other/],
     [['--at', '2026-99-99'], /--at must be a time/],

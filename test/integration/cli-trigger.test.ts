@@ -50,6 +50,7 @@ test.each<[string, RegExp]>([
   ['wallet.large_trade --url http://127.0.0.1:1/', /--url and --secret go together/],
   // A25.
   ['wallet.large_trade --url http://inbox.test/ --secret env:X', /must be https, or http on this machine/],
+  ['wallet.large_trade --url inbox.test --secret env:X', /must be https, or http on this machine/],
   [`wallet.large_trade --url https://inbox.test/ --secret ${secret}`, /can read a secret on the command line/],
 ])('trigger %s is a usage error', async (line, message) => {
   const { code, out, errors } = await runCli(['trigger', ...line.split(' ')], { cwd: tmpdir() })

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { systemClock } from '../../src/base/clock.ts'
+import { InboxError } from '../../src/base/errors.ts'
 import { silentLogger } from '../../src/base/log.ts'
 import { ApiError, createClient, type ApiClient } from '../../src/client/index.ts'
 import { createReconciler, type Reconcile, type ReconcilerOptions } from '../../src/health/reconcile.ts'
@@ -131,7 +132,7 @@ test('finds each transaction of the span that no event of its wallet names, once
 })
 
 test('notes unknown and failing wallets, lists that ended early, and the limit of wallets', async () => {
-  const names = ['a', 'b', 'c', 'd']
+  const names = ['a', 'b', 'c', 'd', 'e']
   const wallets = names.map((name) => ({ network: 'base', address: walletOf(name), lastAt: 1 }))
   const inbox = { ...(await inboxWith([])), knownWallets: async () => wallets }
   const statuses: Readonly<Record<string, number>> = {
@@ -140,14 +141,15 @@ test('notes unknown and failing wallets, lists that ended early, and the limit o
     [walletOf('c')]: 422,
   }
   const pagesOf = (address: string) => {
+    if (address === walletOf('e')) throw new InboxError('usage', 'network: received "optimism"')
     if (statuses[address] !== undefined) throw failure(statuses[address], statuses[address] === 503)
     return [[]]
   }
   const { state, walletsDone, notes } = await reconcilerOf(inbox, upstream(pagesOf, 1)).reconcile()
-  expect([state, walletsDone]).toEqual(['done', 4])
+  expect([state, walletsDone]).toEqual(['done', 5])
   expect(notes.slice(-3)).toEqual([
     'Of 1 wallet not all trades could be read: there may be more candidates.',
-    'The upstream does not know 2 wallets: the upstream answered 404',
+    'The upstream does not know 3 wallets: the upstream answered 404',
     'The upstream gave no usable response for 1 wallet: the upstream answered 503',
   ])
   const many = Array.from({ length: 10_000 }, (_, at) => ({ network: 'base', address: `0x${at}`, lastAt: 1 }))

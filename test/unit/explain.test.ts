@@ -97,3 +97,12 @@ test.each([
 ])('A30 explain, secret: secret_encoding of %s', (typed, key) => {
   expect(explain(body, mac('sha256', key), parseSecrets(typed)).code).toBe('secret_encoding')
 })
+
+test("P6 explain doesn't indent a deeply nested body, which could become gigabytes", () => {
+  const codes = [64, 65].map((depth) => {
+    const nested = `${'['.repeat(depth)}${']'.repeat(depth)}`
+    const indented = JSON.stringify(JSON.parse(nested), null, 2)
+    return explain(Buffer.from(nested), mac('sha256', text, indented), secrets).code
+  })
+  expect(codes).toEqual(['body_json', 'wrong_secret'])
+})

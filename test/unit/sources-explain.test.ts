@@ -41,7 +41,7 @@ test.each([
   ['quicknode', 'X-Qn-Nonce', [], 'missing', 'x-qn-nonce is missing'],
   ['coinbase-cdp', 'x-event-id', [], 'missing', 'x-event-id is missing'],
   ['standard-webhooks', 'webhook-id', [], 'missing', 'webhook-id is missing'],
-  ['circle', 'X-Circle-Key-Id', ['other'], 'unknown_key', 'no public key other'],
+  ['circle', 'X-Circle-Key-Id', ['other\u001b'], 'unknown_key', 'no public key other\\u001b.'],
   ['fireblocks', 'Fireblocks-Webhook-Signature', ['a.b.c'], 'malformed', 'a detached JWS with RS512'],
 ] as const)('%s with %s: %j is %s', async (provider, name, values, code, message) => {
   const vector = vectorOf(provider)

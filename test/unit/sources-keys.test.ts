@@ -161,8 +161,11 @@ describe('key sets', () => {
   })
 
   test('an id that is not in the set is unknown', async () => {
-    const { cache } = stage(fireblocks.keyEndpoint, () => json({ keys: [jwkOf(setId, setKey)] }))
-    expect(await cache.find('absent')).toBe('unknown')
+    const { cache, clock } = stage(fireblocks.keyEndpoint, () => json({ keys: [jwkOf(setId, setKey)] }))
+    for (const id of ['absent', '\ud800']) {
+      expect(await cache.find(id)).toBe('unknown')
+      await clock.advance(10_000)
+    }
   })
 
   test('a withdrawn key is dropped within a day and a request', async () => {
