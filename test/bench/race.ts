@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises'
 import { runLoad, benchSecret, type ProductProcess, type ServerProcess } from './server-process.ts'
 
 /** A running server and its load. */
@@ -82,7 +83,8 @@ async function run({ name, server, keys, openRuns, visit }: Runner, options: Rac
     keys,
   })
   const ackedAt = performance.now()
-  while (openRuns !== undefined && (await openRuns()) > 0);
+  // With pauses, because asking the inbox takes its processor time.
+  while (openRuns !== undefined && (await openRuns()) > 0) await wait(5)
   const seconds = load.seconds + (openRuns === undefined ? 0 : (performance.now() - ackedAt) / 1_000)
   await visitor?.leave()
   const cpuMicros = ((server.cpuSeconds() - cpuBefore) * 1e6) / events
