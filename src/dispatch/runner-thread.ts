@@ -54,12 +54,12 @@ async function start(data: RunnerData): Promise<void> {
     api: createApiFactory(data.api, systemClock, log),
     tracer: createTracer(),
     observer: {
-      starting(runId, { name, timeoutMs }) {
+      starting(attempt, runId, { name, timeoutMs }) {
         pulse.starting(timeoutMs, dispatcher.running === 0)
-        inFlightRuns.starting(runId, name)
+        inFlightRuns.starting(attempt, runId, name)
       },
       yielded: () => inFlightRuns.yielded(),
-      ended: (runId) => inFlightRuns.ended(runId),
+      ended: (attempt) => inFlightRuns.ended(attempt),
       settled(handler, kind, durationMs, { outcome }) {
         lastSettledAt = performance.now()
         settled.add(handler, kind, durationMs, outcome)
