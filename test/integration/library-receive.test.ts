@@ -109,7 +109,7 @@ describe('inbox.receive', () => {
       ...store,
       accept: (...args: Parameters<typeof store.accept>) => gate.promise.then(() => store.accept(...args)),
     }
-    const inbox = embedInbox(parseOptions({ ...defaults, clock }), async () => slow)
+    const inbox = embedInbox(parseOptions({ ...defaults, clock }), async () => ({ inbox: slow }))
     await inbox.start()
     const order: string[] = []
     const answered = inbox.receive(request(eventBytes({ id: 'a' }))).then((answer) => {
