@@ -92,10 +92,12 @@ test('a gap after replicas were killed begins when the last of them last accepte
 
 test('replicas that all stood still record one gap and warn; a single one does not', async () => {
   await using stage = await openStage()
-  const { clock } = stage
+  const { clock, db } = stage
   const [one, other] = [stage.replica(), stage.replica()]
   await one.start()
   await other.start()
+  // A replica that died before the clock was set back.
+  await db.query(`INSERT INTO inbox.meta VALUES ('serving:dead', $1)`, [clock.now() + 9 * hour])
   await clock.advance(5 * second)
   await Promise.all([one.beat(), other.beat()])
   const from = clock.now()
