@@ -264,6 +264,7 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
     openBreakers: () => runner.openBreakers,
     onConcurrency: (handler, concurrency) => runner.send({ kind: 'concurrency', handler, concurrency }),
     onRecall: (handler) => runner.send({ kind: 'recall', handler }),
+    onResume: () => runner.lookForSuspects(),
     trySink: createTrySink({ inbox, runner }),
     meter,
     senders,

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { closeSync, openSync } from 'node:fs'
 import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { InboxError } from '../../src/base/errors.ts'
 import { maxCrashes } from '../../src/inbox/port.ts'
@@ -191,4 +192,20 @@ it('does not wait for suspects of a removed handler', async () => {
   await stage.accept({ id: 'evt_3' })
   await until(async () => (await stage.run('evt_3', 'steady')).state === 'done', 'the run')
   expect(stage.started()).toBe(started)
+})
+
+it('starts no thread for suspects of a paused handler until it is resumed', async () => {
+  await using stage = await stageRunner(['steady'])
+  await stage.runner.stop(0)
+  await stage.accept({ id: 'evt_1' })
+  await stage.inbox.claim({ handlers: ['steady'], max: 1, owner: 'dead', suspects: false })
+  await stage.inbox.reap('dead')
+  await stage.inbox.setPaused('steady', true)
+  const runner = await stage.startAnother(shortTiming)
+  await wait(300)
+  expect(stage.threads()).toEqual(['runner', 'writer'])
+  await stage.inbox.setPaused('steady', false)
+  runner.lookForSuspects()
+  await stage.drained()
+  await runner.stop(0)
 })
