@@ -176,11 +176,12 @@ export class Dispatcher {
   }
 
   /**
-   * Stops claiming and releases runs that have not started. Waits up to `graceMs` for runs in flight, aborts them, and
-   * waits up to `abortGraceMs` more. Runs that only this stop ended are released without being charged. Returns the
+   * Stops claiming and releases runs that have not started. Aborts runs in flight `graceMs` after the call, and waits
+   * up to `abortGraceMs` more. Runs that only this stop ended are released without being charged. Returns the
    * attempts whose handlers still run. A second call with a shorter time shortens the first.
    */
   async stop(graceMs: number, abortGraceMs: number): Promise<readonly UnfinishedAttempt[]> {
+    const abortAt = this.#now() + graceMs
     this.#stopping = true
     for (const { breakerTimer } of this.#queues) breakerTimer?.cancel()
     // Runs that a claim returns from here on are not started.
@@ -189,7 +190,7 @@ export class Dispatcher {
       () => {},
     )
     await Promise.all(this.#queues.map((queue) => this.#releaseUnstarted(queue, 0)))
-    await this.#idleWithin(graceMs)
+    await this.#idleWithin(abortAt - this.#now())
     for (const attempt of this.#attempts.values()) attempt.stop('shutdown')
     await this.#idleWithin(abortGraceMs)
     for (const attempt of this.#attempts.values()) attempt.abandon()

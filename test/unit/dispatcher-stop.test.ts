@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import type { DispatchStore } from '../../src/inbox/port.ts'
 import { gatedHandler, numbered, stageDispatcher, stageRun } from './dispatcher-stage.ts'
 
 const graceMs = 10_000
@@ -52,6 +53,18 @@ it('a dispatcher that stops releases runs that a claim returns during the stop',
   await stopped
   expect(ran).toEqual([])
   expect(await stage.run('evt_1')).toMatchObject({ state: 'ready', attempt: 0 })
+})
+
+it('a dispatcher that stops aborts runs in time, even if its store is slow', async () => {
+  const gate = gatedHandler()
+  const later = () => new Promise<void>((resolve) => void stage.clock.after(graceMs - 1, resolve))
+  const work = (inbox: DispatchStore) => ({ retire: (owner: string) => later().then(() => inbox.retire(owner)) })
+  const stage = await stageDispatcher({ handlers: [gate], work })
+  stage.dispatcher.start()
+  await stage.accept({ id: 'evt_1' })
+  const stopped = stage.dispatcher.stop(graceMs, abortGraceMs)
+  await stage.pass(graceMs + 2 * abortGraceMs)
+  expect(await stopped).toMatchObject([{ outcome: 'interrupted' }])
 })
 
 it('a dispatcher that stops does not wait for a failed store', async () => {
