@@ -20,10 +20,8 @@ async function openStage() {
     db,
     warnings,
     replica() {
-      const gaps = createGaps({
-        db,
-        onWarning: (message, details) => warnings.push(`${message} ${JSON.stringify(details)}`),
-      })
+      const onWarning = (message: string, details: object) => warnings.push(`${message} ${JSON.stringify(details)}`)
+      const gaps = createGaps({ db, onWarning })
       const list = async () => {
         await gaps.flush()
         return createViews(db, clock).gaps()

@@ -94,13 +94,9 @@ describe('a handler stuck in a native call', () => {
     await using stage = await stageRunner(['native'], quick)
     {
       using _pipe = makePipe(stage)
-      await stage.accept({ id: 'evt_1', key: 'k', data: stuckIn }, { id: 'evt_2', key: 'k' }, ...events(9).slice(2))
-      const others = () =>
-        Promise.all(
-          events(9)
-            .slice(2)
-            .map(({ id }) => stage.run(id, 'native')),
-        )
+      const rest = events(9).slice(2)
+      await stage.accept({ id: 'evt_1', key: 'k', data: stuckIn }, { id: 'evt_2', key: 'k' }, ...rest)
+      const others = () => Promise.all(rest.map(({ id }) => stage.run(id, 'native')))
       await until(async () => (await others()).every(({ state }) => state === 'done'), 'the other runs')
       expect(await stage.run('evt_1', 'native')).toMatchObject({ state: 'running', attempt: 1 })
       expect(await stage.run('evt_2', 'native')).toMatchObject({ state: 'waiting' })

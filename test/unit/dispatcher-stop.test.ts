@@ -1,6 +1,13 @@
 import { expect, it } from 'vitest'
 import type { DispatchStore } from '../../src/inbox/port.ts'
-import { gatedHandler, numbered, stageDispatcher, stageRun } from './dispatcher-stage.ts'
+import {
+  claimingAfter,
+  gatedHandler,
+  numbered,
+  stageDispatcher,
+  stageRun,
+  type TestHandler,
+} from './dispatcher-stage.ts'
 
 const graceMs = 10_000
 const abortGraceMs = 500
@@ -35,16 +42,8 @@ it('a dispatcher that stops returns the outcome of a handler that ignores its ti
 it('a dispatcher that stops releases runs that a claim returns during the stop', async () => {
   const arriving = Promise.withResolvers<void>()
   const ran: string[] = []
-  const stage = await stageDispatcher({
-    handlers: [{ run: ({ id }) => void ran.push(id) }],
-    work: (inbox) => ({
-      async claim(request) {
-        const leases = await inbox.claim(request)
-        await arriving.promise
-        return leases
-      },
-    }),
-  })
+  const handlers: TestHandler[] = [{ run: ({ id }) => void ran.push(id) }]
+  const stage = await stageDispatcher({ handlers, work: claimingAfter(arriving.promise) })
   stage.dispatcher.start()
   await stage.accept({ id: 'evt_1' })
   const stopped = stage.dispatcher.stop(graceMs, abortGraceMs)
