@@ -165,10 +165,11 @@ function pauseRoute(at: `POST /${string}`, summary: string, isPaused: boolean) {
     summary,
     gives: paused,
     logged: 'handlers paused or resumed',
-    async answer({ inbox, onRecall, openBreakers }, { id, by }) {
+    async answer({ inbox, onRecall, onResume, openBreakers }, { id, by }) {
       const which = isOne ? id : null
       if (!(await inbox.setPaused(which, isPaused, by))) throw await noHandler(inbox, id)
       if (isPaused) onRecall?.(which)
+      else onResume?.()
       const breaker = which === null ? undefined : openBreakers?.().get(which)
       return { handler: which, paused: isPaused, shut: breaker ? toFields(shut, breaker) : null }
     },

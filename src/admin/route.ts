@@ -42,6 +42,8 @@ export interface AdminContext {
   readonly onConcurrency?: (handler: string, concurrency: number | null) => void
   /** Called when claimed runs of a handler (null: of any) must not start. */
   readonly onRecall?: (handler: string | null) => void
+  /** Called when an operator resumed a handler or all. */
+  readonly onResume?: () => void
   /** Makes this process send one item of a sink whose breaker is open. Missing if it runs no handlers. */
   readonly trySink?: (handler: string, by?: string) => Promise<SinkTry>
   /** Counts the deliveries of all sources. */

@@ -5,9 +5,9 @@ import type { Clock } from '../base/clock.ts'
 import type { Config } from '../config/config.ts'
 import { inlineSecrets } from '../config/credentials.ts'
 import { findHandlerWarnings } from '../config/sinks/config-warnings.ts'
-import type { HandlerInfo } from '../dispatch/runner-protocol.ts'
+import { followCluster, type HandlerInfo } from '../dispatch/runner-protocol.ts'
 import { findHandlerFiles } from '../dispatch/registry.ts'
-import { startRunner, type Runner } from '../dispatch/runner.ts'
+import { startRunner } from '../dispatch/runner.ts'
 import { createPaces } from '../dispatch/pace.ts'
 import { locationsOf } from '../dispatch/handler-locations.ts'
 import { createDiskGuard, nearlyFull } from '../health/disk-guard.ts'
@@ -31,7 +31,6 @@ import { resolveAdminToken } from '../admin/token-file.ts'
 import { isLoopback } from '../base/loopback.ts'
 import { createClient } from '../client/index.ts'
 import { createReceiving, observeAll, type ReceiverObserver } from '../receiver/receive.ts'
-import type { ClusterPort } from '../inbox/cluster-port.ts'
 import { runSources } from './sources.ts'
 import { createTrySink } from './try-sink.ts'
 
@@ -265,6 +264,7 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
     openBreakers: () => runner.openBreakers,
     onConcurrency: (handler, concurrency) => runner.send({ kind: 'concurrency', handler, concurrency }),
     onRecall: (handler) => runner.send({ kind: 'recall', handler }),
+    onResume: () => runner.lookForSuspects(),
     trySink: createTrySink({ inbox, runner }),
     meter,
     senders,
@@ -397,27 +397,4 @@ function reconcileClientOf({ config: { api }, log, clock }: AccessOptions): Reco
         return fetch(...request)
       },
     })
-}
-
-/** Applies changes from other processes: pauses, concurrency, shares of rates, and suspects of dead replicas. */
-export function followCluster(
-  cluster: Pick<ClusterPort, 'alive' | 'onState'>,
-  runner: Pick<Runner, 'handlers' | 'send' | 'lookForSuspects'>,
-): void {
-  runner.send({ kind: 'share', processes: cluster.alive() })
-  cluster.onState((now, before) => {
-    if (now.replicas !== before?.replicas) runner.send({ kind: 'share', processes: now.replicas })
-    // Another replica may own the runs that have not started.
-    if (now.wasSilent) runner.send({ kind: 'recall', handler: null })
-    for (const handler of new Set([...now.concurrencies.keys(), ...(before?.concurrencies.keys() ?? [])])) {
-      const concurrency = now.concurrencies.get(handler) ?? null
-      if (before !== null && concurrency !== (before.concurrencies.get(handler) ?? null))
-        runner.send({ kind: 'concurrency', handler, concurrency })
-    }
-    if (now.isAllPaused && before?.isAllPaused === false) runner.send({ kind: 'recall', handler: null })
-    for (const handler of now.paused)
-      if (before?.paused.has(handler) === false) runner.send({ kind: 'recall', handler })
-    // Only if this replica's handlers have suspects, because counting open runs is expensive.
-    if (runner.handlers.some(({ name }) => now.suspects.has(name))) runner.lookForSuspects()
-  })
 }

@@ -69,6 +69,7 @@ export class InFlightRuns {
   readonly #names: readonly string[]
   /** Cell 0: 1 + slot of the run on the stack, or 0. Then two cells per slot: run id (0: free) and index of its handler. */
   readonly #cells: BigInt64Array
+  /** Slots by attempt, because a run can be claimed again while its handler runs. */
   readonly #slots = new Map<number, number>()
   readonly #free: number[]
 
@@ -84,10 +85,10 @@ export class InFlightRuns {
   }
 
   /** A run starts: its handler runs up to the first `await`. */
-  starting(runId: number, name: string): void {
+  starting(attempt: number, runId: number, name: string): void {
     const slot = this.#free.pop()
     if (slot === undefined) throw new Error('more runs are in flight than the maximum')
-    this.#slots.set(runId, slot)
+    this.#slots.set(attempt, slot)
     Atomics.store(this.#cells, 2 + 2 * slot, BigInt(this.#names.indexOf(name)))
     Atomics.store(this.#cells, 1 + 2 * slot, BigInt(runId))
     Atomics.store(this.#cells, 0, BigInt(1 + slot))
@@ -98,10 +99,10 @@ export class InFlightRuns {
     Atomics.store(this.#cells, 0, 0n)
   }
 
-  ended(runId: number): void {
-    const slot = this.#slots.get(runId)
-    if (slot === undefined) throw new Error(`the run ${runId} is not in flight`)
-    this.#slots.delete(runId)
+  ended(attempt: number): void {
+    const slot = this.#slots.get(attempt)
+    if (slot === undefined) throw new Error(`the attempt ${attempt} is not in flight`)
+    this.#slots.delete(attempt)
     this.#free.push(slot)
     Atomics.store(this.#cells, 1 + 2 * slot, 0n)
   }

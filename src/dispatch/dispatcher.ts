@@ -24,12 +24,12 @@ export interface EndedAttempt {
 }
 
 export interface DispatcherObserver {
-  /** A run of this handler is about to start. */
-  starting(runId: number, handler: Pick<ResolvedHandler, 'name' | 'timeoutMs'>): void
+  /** An attempt of a run of this handler is about to start. `attempt`: its number in this dispatcher. */
+  starting(attempt: number, runId: number, handler: Pick<ResolvedHandler, 'name' | 'timeoutMs'>): void
   /** The part of the run before its first `await` is over. */
   yielded(): void
-  /** The handler of a run has really ended. */
-  ended(runId: number): void
+  /** The handler of an attempt has really ended. */
+  ended(attempt: number): void
   /** The outcome of an attempt was stored. `durationMs` is the handler's own time. */
   settled(handler: string, result: AttemptResult, durationMs: number, ended: EndedAttempt): void
   /** An attempt runs on long after its timeout. Only the end of its thread can end it. */
@@ -176,11 +176,12 @@ export class Dispatcher {
   }
 
   /**
-   * Stops claiming and releases runs that have not started. Waits up to `graceMs` for runs in flight, aborts them, and
-   * waits up to `abortGraceMs` more. Runs that only this stop ended are released without being charged. Returns the
+   * Stops claiming and releases runs that have not started. Aborts runs in flight `graceMs` after the call, and waits
+   * up to `abortGraceMs` more. Runs that only this stop ended are released without being charged. Returns the
    * attempts whose handlers still run. A second call with a shorter time shortens the first.
    */
   async stop(graceMs: number, abortGraceMs: number): Promise<readonly UnfinishedAttempt[]> {
+    const abortAt = this.#now() + graceMs
     this.#stopping = true
     for (const { breakerTimer } of this.#queues) breakerTimer?.cancel()
     // Runs that a claim returns from here on are not started.
@@ -189,7 +190,7 @@ export class Dispatcher {
       () => {},
     )
     await Promise.all(this.#queues.map((queue) => this.#releaseUnstarted(queue, 0)))
-    await this.#idleWithin(graceMs)
+    await this.#idleWithin(abortAt - this.#now())
     for (const attempt of this.#attempts.values()) attempt.stop('shutdown')
     await this.#idleWithin(abortGraceMs)
     for (const attempt of this.#attempts.values()) attempt.abandon()
@@ -333,17 +334,17 @@ export class Dispatcher {
     const state = this.#stateOf(handler.name)
     state.revoke(lease.runId)
     const context = new RunContext({ lease, state, sinks: this.#sinks, clock, log, api: this.#options.api })
-    observer.starting(lease.runId, handler)
+    const number = ++this.#started
+    observer.starting(number, lease.runId, handler)
     const attempt = new Attempt({ handler, context, clock, overrunGraceMs, tracer })
     observer.yielded()
-    const number = ++this.#started
     this.#attempts.set(number, attempt)
     const outcome = await attempt.outcome
     if (outcome === 'interrupted' || outcome.kind !== 'done') state.forget(context.keysRead)
     const hasEnded = !attempt.hasOverrun || (await this.#outlast(queue, attempt, { lease, outcome }))
     this.#attempts.delete(number)
     queue.ended++
-    observer.ended(lease.runId)
+    observer.ended(number)
     queue.breaker?.leave(lease.runId)
     if (!hasEnded) return
     // Skipped events don't count against the rate.

@@ -6,7 +6,7 @@ import { createTracer } from '../base/tracing.ts'
 import type { ApiFactory } from './api.ts'
 import { closeSinks, toRoute, type ResolvedHandler } from './resolved-handler.ts'
 import { Dispatcher, type DispatcherObserver, type UnfinishedAttempt } from './dispatcher.ts'
-import { runnerTiming } from './runner-protocol.ts'
+import { applyOrder, runnerTiming, type DispatchOrder } from './runner-protocol.ts'
 
 export interface InProcessOptions {
   readonly work: Omit<DispatchStore, 'reap'>
@@ -75,6 +75,7 @@ export async function startInProcess(options: InProcessOptions) {
     get running(): number {
       return dispatchers.reduce((sum, dispatcher) => sum + dispatcher.running, 0)
     },
+    send: (order: DispatchOrder): void => dispatchers.forEach((dispatcher) => applyOrder(dispatcher, order)),
     /**
      * Stops claiming, lets runs in flight finish for `graceMs` milliseconds, aborts them and releases them. Rejects with
      * `handler_stuck` if handlers ignore the abort: only the end of the process ends them. A second call with a shorter

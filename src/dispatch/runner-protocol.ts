@@ -1,9 +1,10 @@
 import type { MessagePort } from 'node:worker_threads'
+import type { ClusterPort } from '../inbox/cluster-port.ts'
 import type { Secret } from '../signature/keys.ts'
 import type { ApiAccess } from './api.ts'
 import type { RetryOptions } from './define.ts'
 import type { OpenBreaker } from './circuit-breaker.ts'
-import type { UnfinishedAttempt } from './dispatcher.ts'
+import type { Dispatcher, UnfinishedAttempt } from './dispatcher.ts'
 import type { KnownSinks } from './outbox.ts'
 import type { SettledCount } from './pace.ts'
 import type { HandlerLocations, Selection } from './handler-locations.ts'
@@ -118,14 +119,51 @@ export type RunnerOrder =
   | { readonly kind: 'sinks'; readonly sinks: KnownSinks }
   /** Bundled sinks sign with these secrets. */
   | { readonly kind: 'secrets'; readonly secrets: readonly Secret[] }
+  /** Send one item of a sink whose breaker is open. */
+  | { readonly kind: 'try'; readonly handler: string }
+  | DispatchOrder
+
+/** A change for dispatchers. */
+export type DispatchOrder =
   /** Concurrency of a handler; null: its own. */
   | { readonly kind: 'concurrency'; readonly handler: string; readonly concurrency: number | null }
   /** Number of processes that share the rates of handlers. */
   | { readonly kind: 'share'; readonly processes: number }
   /** Release runs that have not started, of one handler or (null) of all. */
   | { readonly kind: 'recall'; readonly handler: string | null }
-  /** Send one item of a sink whose breaker is open. */
-  | { readonly kind: 'try'; readonly handler: string }
+
+export function applyOrder(dispatcher: Dispatcher, order: DispatchOrder): void {
+  if (order.kind === 'concurrency') dispatcher.setConcurrency(order.handler, order.concurrency)
+  else if (order.kind === 'share') dispatcher.shareRates(order.processes)
+  else void dispatcher.recall(order.handler)
+}
+
+interface ClusterFollower {
+  readonly handlers: readonly Pick<HandlerInfo, 'name'>[]
+  send(order: DispatchOrder): void
+  /** Called when handlers may have crash suspects. */
+  lookForSuspects(): void
+}
+
+/** Applies changes from other processes: pauses, concurrency, shares of rates, and suspects of dead replicas. */
+export function followCluster(cluster: Pick<ClusterPort, 'alive' | 'onState'>, runner: ClusterFollower): void {
+  runner.send({ kind: 'share', processes: cluster.alive() })
+  cluster.onState((now, before) => {
+    if (now.replicas !== before?.replicas) runner.send({ kind: 'share', processes: now.replicas })
+    // Another replica may own the runs that have not started.
+    if (now.wasSilent) runner.send({ kind: 'recall', handler: null })
+    for (const handler of new Set([...now.concurrencies.keys(), ...(before?.concurrencies.keys() ?? [])])) {
+      const concurrency = now.concurrencies.get(handler) ?? null
+      if (before !== null && concurrency !== (before.concurrencies.get(handler) ?? null))
+        runner.send({ kind: 'concurrency', handler, concurrency })
+    }
+    if (now.isAllPaused && before?.isAllPaused === false) runner.send({ kind: 'recall', handler: null })
+    for (const handler of now.paused)
+      if (before?.paused.has(handler) === false) runner.send({ kind: 'recall', handler })
+    // Only if this replica's handlers have suspects, because counting open runs is expensive.
+    if (runner.handlers.some(({ name }) => now.suspects.has(name))) runner.lookForSuspects()
+  })
+}
 
 export type FromRunner =
   /** Everything is loaded; the thread waits for `start`. */

@@ -12,7 +12,7 @@ import { Dispatcher } from './dispatcher.ts'
 import type { OpenBreaker } from './circuit-breaker.ts'
 import { installResolveHook } from './resolve-hook.ts'
 import { SettledCounter } from './pace.ts'
-import { toHandlerInfo, type FromRunner, type RunnerData, type ToRunner } from './runner-protocol.ts'
+import { applyOrder, toHandlerInfo, type FromRunner, type RunnerData, type ToRunner } from './runner-protocol.ts'
 import { loadAllHandlers } from './handler-locations.ts'
 import { stampOfSync } from './watch.ts'
 
@@ -54,12 +54,12 @@ async function start(data: RunnerData): Promise<void> {
     api: createApiFactory(data.api, systemClock, log),
     tracer: createTracer(),
     observer: {
-      starting(runId, { name, timeoutMs }) {
+      starting(attempt, runId, { name, timeoutMs }) {
         pulse.starting(timeoutMs, dispatcher.running === 0)
-        inFlightRuns.starting(runId, name)
+        inFlightRuns.starting(attempt, runId, name)
       },
       yielded: () => inFlightRuns.yielded(),
-      ended: (runId) => inFlightRuns.ended(runId),
+      ended: (attempt) => inFlightRuns.ended(attempt),
       settled(handler, kind, durationMs, { outcome }) {
         lastSettledAt = performance.now()
         settled.add(handler, kind, durationMs, outcome)
@@ -90,20 +90,16 @@ async function start(data: RunnerData): Promise<void> {
       case 'secrets':
         secrets = message.secrets
         break
-      case 'concurrency':
-        dispatcher.setConcurrency(message.handler, message.concurrency)
-        break
-      case 'share':
-        dispatcher.shareRates(message.processes)
-        break
-      case 'recall':
-        void dispatcher.recall(message.handler)
-        break
       case 'try':
         dispatcher.trySink(message.handler)
         break
       case 'stop':
         void stop(message.graceMs, message.abortGraceMs)
+        break
+      case 'concurrency':
+      case 'share':
+      case 'recall':
+        applyOrder(dispatcher, message)
         break
     }
   })

@@ -248,7 +248,7 @@ export async function startRunner(options: RunnerOptions) {
       if (order.kind === 'share') ({ processes } = order)
       for (const group of groups) group.send(order)
     },
-    /** Call this when another process may have died with runs in flight. */
+    /** Call this after a resume, and when another process may have died with runs in flight. */
     lookForSuspects,
     /** Lets runs in flight finish for `graceMs` milliseconds, aborts them, releases the rest, ends the threads. Idempotent. */
     stop: (graceMs: number): Promise<void> => (stopping ??= stop(graceMs)),

@@ -246,10 +246,12 @@ export class ThreadGroup {
     }
   }
 
+  /** Suspects of paused handlers don't count. */
   async #hasSuspects(): Promise<boolean> {
     const names = new Set(this.#handlers.map((handler) => handler.name))
     const stats = await this.#options.inbox.stats().catch(() => undefined)
-    return stats?.handlers.some((row) => row.suspect > 0 && names.has(row.handler)) ?? true
+    if (stats === undefined) return true
+    return !stats.paused && stats.handlers.some((row) => row.suspect > 0 && !row.paused && names.has(row.handler))
   }
 
   async #runSuspects(): Promise<void> {

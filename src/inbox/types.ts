@@ -116,7 +116,7 @@ export interface StateEntry {
   readonly value: string
   /** `versionOf` the lease that wrote it. */
   readonly version: number
-  /** Milliseconds since 1970; an expired entry counts as absent. Null: never expires. */
+  /** Milliseconds since 1970, by the clock of this process; an expired entry counts as absent. Null: never expires. */
   readonly expiresAt: number | null
 }
 
@@ -135,7 +135,7 @@ export interface StateWrite {
   readonly key: string
   /** JSON; null deletes the entry. */
   readonly value: string | null
-  /** Milliseconds since 1970; null: never. */
+  /** Milliseconds since 1970, by the clock of this process; null: never. */
   readonly expiresAt: number | null
 }
 

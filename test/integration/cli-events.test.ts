@@ -1,7 +1,7 @@
 import { chmod, mkdtemp, readdir, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { AppServer } from '../support/app-server.ts'
 import { createAdminStage } from '../support/admin-stage.ts'
 import { runCli, type CliResult } from '../support/cli.ts'
@@ -42,11 +42,11 @@ async function fill(): Promise<number[]> {
 }
 
 /** Opens the file and its admin API in this process, as a sidecar does. */
-async function startSidecar(setToken?: string) {
+async function startSidecar(setToken?: string, onResume = () => {}) {
   const inbox = await openInbox()
   const admin = { host: '127.0.0.1', port: 0, hosts: [], token: setToken, viewerToken: undefined }
   const token = await resolveAdminToken({ admin, database: { kind: 'sqlite', file } })
-  const stage = await createAdminStage({ inbox, token })
+  const stage = await createAdminStage({ inbox, token, onResume })
   const { INBOX_ADMIN_PORT } = stage.env
   return { ...stage, env: { INBOX_ADMIN_PORT } }
 }
@@ -95,7 +95,8 @@ test('files created next to the database are private', async () => {
 
 test('handlers are listed, paused, resumed and changed', async () => {
   await fill()
-  await using sidecar = await startSidecar()
+  const onResume = vi.fn()
+  await using sidecar = await startSidecar(undefined, onResume)
   const done = async (line: string) => {
     const { code, out, errors } = await run(`handlers ${line}`, sidecar.env)
     expect({ code, errors }).toEqual({ code: 0, errors: '' })
@@ -108,7 +109,9 @@ test('handlers are listed, paused, resumed and changed', async () => {
   expect(JSON.parse(await done('pause --all --json'))).toEqual({ handler: null, paused: true, shut: null })
   const list = JSON.parse(await done('list --json')) as object
   expect(list).toMatchObject({ paused: true, data: [{ name: 'trades', paused: true }] })
+  expect(onResume).not.toHaveBeenCalled()
   expect(await done('resume --all')).toBe('resumed: all handlers\n')
+  expect(onResume).toHaveBeenCalledOnce()
   expect(await done('set trades --concurrency default')).toBe('trades: default concurrency\n')
   const errors = 'not_found: there is no handler "nobody": expected one of trades\n'
   for (const line of ['pause nobody', 'set nobody --concurrency 2', 'drop nobody --reason gone'])
@@ -117,13 +120,8 @@ test('handlers are listed, paused, resumed and changed', async () => {
 
 test('commands print the same from the file as from the admin API', async () => {
   await fill()
-  const lines = [
-    'events list --limit 2',
-    'events show evt_3 --raw',
-    'events show none',
-    'dead list --json',
-    'dead requeue 99999',
-  ]
+  const lines = ['list --limit 2', 'show evt_3 --raw', 'show none'].map((line) => `events ${line}`)
+  lines.push('dead list --json', 'dead requeue 99999')
   const direct: CliResult[] = []
   for (const line of lines) direct.push(await run(line))
   await using sidecar = await startSidecar()
@@ -169,10 +167,8 @@ test('commands follow no redirect, and report an address that is no admin API', 
 })
 
 test('commands create no database', async () => {
-  expect(await run('dead list')).toMatchObject({
-    code: 1,
-    errors: expect.stringMatching(/^not_found: no database at .*inbox\.db/),
-  })
+  const errors = expect.stringMatching(/^not_found: no database at .*inbox\.db/)
+  expect(await run('dead list')).toMatchObject({ code: 1, errors })
   expect(await readdir(dir)).toEqual([])
 })
 

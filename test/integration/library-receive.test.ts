@@ -109,7 +109,7 @@ describe('inbox.receive', () => {
       ...store,
       accept: (...args: Parameters<typeof store.accept>) => gate.promise.then(() => store.accept(...args)),
     }
-    const inbox = embedInbox(parseOptions({ ...defaults, clock }), async () => slow)
+    const inbox = embedInbox(parseOptions({ ...defaults, clock }), async () => ({ inbox: slow }))
     await inbox.start()
     const order: string[] = []
     const answered = inbox.receive(request(eventBytes({ id: 'a' }))).then((answer) => {
@@ -174,12 +174,8 @@ test.each([
   async (framework, handler, type) => {
     await using dir = await createTempDir()
     const database = `sqlite:${join(dir.path, 'inbox.db')}`
-    for (const [name, value] of [
-      ['WEBHOOK_SECRET', testSecret],
-      ['INBOX_DATABASE', database],
-      ['PORT', '0'],
-    ] as const)
-      vi.stubEnv(name, value)
+    const env = { WEBHOOK_SECRET: testSecret, INBOX_DATABASE: database, PORT: '0' }
+    for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value)
     const before = process.listeners('SIGTERM')
     using _listeners = {
       [Symbol.dispose]() {

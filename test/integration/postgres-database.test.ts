@@ -1,5 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { createDatabase, type Database, type DatabaseOptions } from '../../src/inbox/postgres/database.ts'
+import { toStartError, toStoreError } from '../../src/inbox/postgres/failure.ts'
 import { ask } from '../support/postgres.ts'
 import { usePostgres } from '../support/postgres-inboxes.ts'
 import { startProxy, terminatedMessage } from '../support/proxy.ts'
@@ -19,15 +20,8 @@ function throughPort(url: string, port: number): string {
   return Object.assign(new URL(url), { port: String(port) }).href
 }
 
-const untilAnswered = (db: Database) =>
-  until(
-    () =>
-      db.query(`SELECT 1`).then(
-        () => true,
-        () => false,
-      ),
-    'it responds again',
-  )
+const answers = (db: Database) => db.query(`SELECT 1`).then(Boolean, () => false)
+const untilAnswered = (db: Database) => until(() => answers(db), 'it responds again')
 
 /** Ends the connections with an application name; `having` is an SQL condition. */
 const terminate = (url: string, name: string, having = 'true') =>
@@ -167,6 +161,18 @@ test.each([
 ])('SQLSTATE %s becomes %s', async (state, code) => {
   const { db } = await open()
   await expect(db.query(`DO $$ BEGIN RAISE 'no' USING ERRCODE = '${state}'; END $$`)).rejects.toMatchObject({ code })
+})
+
+test.each(['EMFILE', 'EPROTO', 'CERT_HAS_EXPIRED', 'ERR_TLS_CERT_ALTNAME_INVALID'])('%s is an outage', (code) => {
+  const error = Object.assign(new Error('no'), { code })
+  expect(toStoreError(error)).toMatchObject(unavailable)
+  const advised = expect.stringMatching(
+    /^db: no; .*NODE_EXTRA_CA_CERTS, or sslrootcert in INBOX_DATABASE_URL/,
+  ) as string
+  const isUntrusted = code.includes('CERT')
+  expect(toStartError(error, 'db')).toMatchObject(
+    isUntrusted ? { code: 'config_invalid', message: advised } : unavailable,
+  )
 })
 
 test('rejects statements after it was closed', async () => {

@@ -20,10 +20,8 @@ async function openStage() {
     db,
     warnings,
     replica() {
-      const gaps = createGaps({
-        db,
-        onWarning: (message, details) => warnings.push(`${message} ${JSON.stringify(details)}`),
-      })
+      const onWarning = (message: string, details: object) => warnings.push(`${message} ${JSON.stringify(details)}`)
+      const gaps = createGaps({ db, onWarning })
       const list = async () => {
         await gaps.flush()
         return createViews(db, clock).gaps()
@@ -92,10 +90,12 @@ test('a gap after replicas were killed begins when the last of them last accepte
 
 test('replicas that all stood still record one gap and warn; a single one does not', async () => {
   await using stage = await openStage()
-  const { clock } = stage
+  const { clock, db } = stage
   const [one, other] = [stage.replica(), stage.replica()]
   await one.start()
   await other.start()
+  // A replica that died before the clock was set back.
+  await db.query(`INSERT INTO inbox.meta VALUES ('serving:dead', $1)`, [clock.now() + 9 * hour])
   await clock.advance(5 * second)
   await Promise.all([one.beat(), other.beat()])
   const from = clock.now()

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { systemClock } from '../../src/base/clock.ts'
 import { createPostgresInbox } from '../../src/inbox/postgres/inbox.ts'
 import { migrateSchema, openSchema } from '../../src/inbox/postgres/migrate.ts'
@@ -47,12 +47,9 @@ test('refuses an older schema, or upgrades it once for ten replicas', async () =
 test('refuses a newer schema, unless its migrations allow this version', async () => {
   const breaking = await server.createDatabase()
   await openSchema(breaking, 'auto', withNext(migrations.length + 1))
-  for (const open of [() => openSchema(breaking, 'auto'), () => migrateSchema(breaking)]) {
-    await expect(open()).rejects.toMatchObject({
-      code: 'database_newer',
-      message: expect.stringContaining('9999-next') as string,
-    })
-  }
+  const newer = { code: 'database_newer', message: expect.stringContaining('9999-next') as string }
+  await expect(openSchema(breaking, 'auto')).rejects.toMatchObject(newer)
+  await expect(migrateSchema(breaking)).rejects.toMatchObject(newer)
   const compatible = await server.createDatabase()
   await openSchema(compatible, 'auto', withNext(1))
   await openSchema(compatible, 'refuse')
@@ -109,23 +106,20 @@ test('a backlog of an older schema keeps its runs, state, outbox and backfills, 
     await expect(ask(url, `SELECT * FROM ${call}`)).rejects.toThrow('does not exist')
   }
   const inbox = await createPostgresInbox({ url, clock: systemClock })
-  try {
-    const claim = (handler: string) => inbox.claim({ handlers: [handler], max: 9, owner: 'w', suspects: false })
-    expect(await claim('sink')).toMatchObject([{ event: { id: 'e3' }, item: { payload: 'payload' } }])
-    expect(await inbox.readState('ordered', { key: 's' })).toMatchObject([{ value: '1', version: 1 }])
-    await ask(url, `SELECT * FROM inbox.reap('gone w')`)
-    const suspects = await inbox.claim({ handlers: ['ordered'], max: 9, owner: 'w', suspects: true })
-    expect(suspects).toMatchObject([{ event: { id: 'e1' }, attempt: 2, crashed: 1 }])
-    const waiting = claim('ordered')
-    await inbox.settle(suspects.map((lease) => ({ ...lease, startedAt: 0, endedAt: 0, kind: 'done' })))
-    expect(await waiting).toMatchObject([{ event: { id: 'e2' } }])
-    await inbox.register([{ ...loose, name: 'late' }])
-    expect(await claim('late')).toMatchObject([{ event: { id: 'e2' } }])
-    await inbox.accept([anEvent('e4')])
-    expect(await claim('late')).toMatchObject([{ event: { id: 'e4' } }])
-  } finally {
-    await inbox.close()
-  }
+  onTestFinished(() => inbox.close())
+  const claim = (handler: string) => inbox.claim({ handlers: [handler], max: 9, owner: 'w', suspects: false })
+  expect(await claim('sink')).toMatchObject([{ event: { id: 'e3' }, item: { payload: 'payload' } }])
+  expect(await inbox.readState('ordered', { key: 's' })).toMatchObject([{ value: '1', version: 1 }])
+  await ask(url, `SELECT * FROM inbox.reap('gone w')`)
+  const suspects = await inbox.claim({ handlers: ['ordered'], max: 9, owner: 'w', suspects: true })
+  expect(suspects).toMatchObject([{ event: { id: 'e1' }, attempt: 2, crashed: 1 }])
+  const waiting = claim('ordered')
+  await inbox.settle(suspects.map((lease) => ({ ...lease, startedAt: 0, endedAt: 0, kind: 'done' })))
+  expect(await waiting).toMatchObject([{ event: { id: 'e2' } }])
+  await inbox.register([{ ...loose, name: 'late' }])
+  expect(await claim('late')).toMatchObject([{ event: { id: 'e2' } }])
+  await inbox.accept([anEvent('e4')])
+  expect(await claim('late')).toMatchObject([{ event: { id: 'e4' } }])
 })
 
 test('the upgrade reduces stored headers, and equal sets leave room for new ones', async () => {
@@ -144,14 +138,11 @@ test('the upgrade reduces stored headers, and equal sets leave room for new ones
   ]
   expect(await ask(url, stored)).toEqual(reduced)
   const inbox = await createPostgresInbox({ url, clock: systemClock })
-  try {
-    const headers = ['{"via":"b"}', null, '{"host":"a.example"}']
-    await inbox.accept(headers.map((text, n) => anEvent(`e${n}`, { headers: text })))
-    expect(await Promise.all(headers.map(async (_, n) => (await inbox.event(`e${n}`))?.headers))).toEqual(headers)
-    expect(await ask(url, stored)).toEqual([...reduced, { headers: '{"via":"b"}', id: 1_001, count: 1 }])
-  } finally {
-    await inbox.close()
-  }
+  onTestFinished(() => inbox.close())
+  const headers = ['{"via":"b"}', null, '{"host":"a.example"}']
+  await inbox.accept(headers.map((text, n) => anEvent(`e${n}`, { headers: text })))
+  expect(await Promise.all(headers.map(async (_, n) => (await inbox.event(`e${n}`))?.headers))).toEqual(headers)
+  expect(await ask(url, stored)).toEqual([...reduced, { headers: '{"via":"b"}', id: 1_001, count: 1 }])
 })
 
 test('a failed migration changes nothing', async () => {
@@ -189,25 +180,14 @@ test('refuses a database with another encoding', async () => {
 test('errors of a failed start contain no password', async () => {
   const url = await server.createBare()
   const cases: readonly [string, string, RegExp][] = [
-    [
-      changed(url, { password: 's3cr3t' }),
-      'config_invalid',
-      /password authentication failed.*correct the user and password/,
-    ],
-    [
-      changed(url, { pathname: '/not_there', password: new URL(url).password }),
-      'config_invalid',
-      /does not exist; create it with CREATE DATABASE/,
-    ],
+    [changed(url, { password: 's3cr3t' }), 'config_invalid', /password authentication failed.*correct the user and/],
+    [changed(url, { pathname: '/not_there' }), 'config_invalid', /does not exist; create it with CREATE DATABASE/],
     [changed(url, { password: 's3cr3t', port: String(await freePort()) }), 'store_unavailable', /ECONNREFUSED/],
     ['postgres://user:s3cr3t@[half/db', 'config_invalid', /not a PostgreSQL URL/],
     ['https://user:s3cr3t@host/db', 'config_invalid', /not a PostgreSQL URL/],
   ]
   for (const [wrong, code, message] of cases) {
-    const error: unknown = await openSchema(wrong, 'auto').then(
-      () => null,
-      (thrown: unknown) => thrown,
-    )
+    const error: unknown = await openSchema(wrong, 'auto').catch((thrown: unknown) => thrown)
     expect(error).toMatchObject({ code, message: expect.stringMatching(message) as string })
     expect(JSON.stringify(error, Object.getOwnPropertyNames(error)) + String((error as Error).cause)).not.toContain(
       's3cr3t',

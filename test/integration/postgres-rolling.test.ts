@@ -151,6 +151,9 @@ describe('a handler that no replica holds', () => {
     const left = await joinAt(() => clock.now(), loose)
     const gone = await joinAt(() => clock.now(), loose, fresh, { ...fresh, name: 'idle', types: ['token.*'] })
     await accept(left, 'a')
+    // A copy of its row from before the database's clock was set back.
+    const copy = `SELECT 'dead', version, started_at, beat_at + interval '10 minutes', load, handlers FROM inbox.replica`
+    await ask(url, `INSERT INTO inbox.replica ${copy} WHERE id = $1`, [gone.replicaId])
     await gone.close()
     await untilOrphaned(left)
     return { clock, left }

@@ -24,6 +24,8 @@ export type Stage<C extends Clock = TestClock> = Awaited<ReturnType<typeof openS
 export interface StageOptions<C extends Clock> {
   readonly clock: C
   readonly replicaId?: string
+  /** How far the clock is ahead of the database's, in milliseconds. */
+  readonly aheadMs?: number
   /** Wraps the database for accept and work. */
   readonly between?: (db: Database) => Database
 }
@@ -32,9 +34,9 @@ export interface StageOptions<C extends Clock> {
 export async function openStage<C extends Clock>(
   url: string,
   routes: readonly HandlerRoute[],
-  { clock, replicaId = 'replica', between = (db) => db }: StageOptions<C>,
+  { clock, replicaId = 'replica', aheadMs = 0, between = (db) => db }: StageOptions<C>,
 ) {
-  const db = createDatabase({ url, now: () => clock.now() })
+  const db = createDatabase({ url, now: () => clock.now() - aheadMs })
   const warnings: string[] = []
   const wrapped = between(db)
   const work = createWork({
@@ -44,7 +46,7 @@ export async function openStage<C extends Clock>(
     onWarning: (message, details) => warnings.push(`${message} ${JSON.stringify(details)}`),
   })
   await db.query(
-    `INSERT INTO inbox.replica (id, version, started_at, beat_at, load) VALUES ($1, '0', now(), now() + interval '1 day', '{}')`,
+    `INSERT INTO inbox.replica (id, version, started_at, beat_at, load) VALUES ($1, '0', now(), now(), '{}')`,
     [replicaId],
   )
   const definitions = createDefinitions({ db, replicaId, silentMs: 10_000, orphanMs: 0 })

@@ -1,12 +1,13 @@
 import { Client } from 'pg'
 import { describe, expect, test } from 'vitest'
+import { createTestClock } from '../../src/base/clock.ts'
 import { InboxError } from '../../src/base/errors.ts'
 import { type Lease, maxCrashes } from '../../src/inbox/port.ts'
 import type { Database } from '../../src/inbox/postgres/database.ts'
 import { anEvent, idsOf, ordered } from '../conformance/stage.ts'
 import { usePostgres } from '../support/postgres-inboxes.ts'
 import { until } from '../support/until.ts'
-import { done, openTimedStage, runState, type Stage } from './postgres-stage.ts'
+import { done, openStage, openTimedStage, runState, type Stage } from './postgres-stage.ts'
 
 const server = usePostgres()
 const sink = { ...ordered, name: 'sink', types: [] }
@@ -211,13 +212,27 @@ describe('settle', () => {
     expect(await stage.work.readState('ordered', { key: 'n' })).toEqual([])
   })
 
+  test.each([5_000, -5_000])('state expires on time if the clock is %i ms ahead of the database', async (aheadMs) => {
+    const clock = createTestClock()
+    await using stage = await openStage(await server.createDatabase(), [ordered], { clock, aheadMs })
+    await stage.acceptNew(anEvent('a'))
+    const writes = [{ key: 'k', value: '1', expiresAt: clock.now() + 1_000 }]
+    await stage.work.settle((await stage.claim()).map((lease) => done(lease, { writes })))
+    await clock.advance(999)
+    expect(await stage.work.readState('ordered', { key: 'k' })).toMatchObject([{ expiresAt: clock.now() + 1 }])
+    await clock.advance(1)
+    expect(await stage.work.readState('ordered', { key: 'k' })).toEqual([])
+  })
+
   test('deletes a few expired entries of any handler for each write of an expiring entry', async () => {
     await using stage = await open()
     await stage.acceptNew(anEvent('a'), anEvent('b'), anEvent('c'))
     const [a, b, c] = (await stage.claim()) as [Lease, Lease, Lease]
     const expiring = (key: string) => ({ key, value: '1', expiresAt: stage.clock.now() + 1_000 })
     await stage.work.settle([done(a, { writes: ['k1', 'k2', 'k3', 'k4', 'k5'].map(expiring) })])
-    await stage.db.query(`INSERT INTO inbox.state VALUES (2, 's', '1', 1, $1)`, [stage.clock.now() + 1])
+    // As an earlier version writes it.
+    const old = JSON.stringify([{ key: 's', value: '1', expiresAt: stage.clock.now() + 1 }])
+    await stage.db.query(`SELECT inbox.keep_state(2, 1, '[]', $1, 0)`, [old])
     await stage.clock.advance(1_000)
     const keys = async () =>
       (await stage.db.query<{ key: string }>(`SELECT key FROM inbox.state ORDER BY key`)).map(({ key }) => key)

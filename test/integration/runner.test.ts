@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { closeSync, openSync } from 'node:fs'
 import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { InboxError } from '../../src/base/errors.ts'
 import { maxCrashes } from '../../src/inbox/port.ts'
@@ -93,13 +94,9 @@ describe('a handler stuck in a native call', () => {
     await using stage = await stageRunner(['native'], quick)
     {
       using _pipe = makePipe(stage)
-      await stage.accept({ id: 'evt_1', key: 'k', data: stuckIn }, { id: 'evt_2', key: 'k' }, ...events(9).slice(2))
-      const others = () =>
-        Promise.all(
-          events(9)
-            .slice(2)
-            .map(({ id }) => stage.run(id, 'native')),
-        )
+      const rest = events(9).slice(2)
+      await stage.accept({ id: 'evt_1', key: 'k', data: stuckIn }, { id: 'evt_2', key: 'k' }, ...rest)
+      const others = () => Promise.all(rest.map(({ id }) => stage.run(id, 'native')))
       await until(async () => (await others()).every(({ state }) => state === 'done'), 'the other runs')
       expect(await stage.run('evt_1', 'native')).toMatchObject({ state: 'running', attempt: 1 })
       expect(await stage.run('evt_2', 'native')).toMatchObject({ state: 'waiting' })
@@ -191,4 +188,20 @@ it('does not wait for suspects of a removed handler', async () => {
   await stage.accept({ id: 'evt_3' })
   await until(async () => (await stage.run('evt_3', 'steady')).state === 'done', 'the run')
   expect(stage.started()).toBe(started)
+})
+
+it('starts no thread for suspects of a paused handler until it is resumed', async () => {
+  await using stage = await stageRunner(['steady'])
+  await stage.runner.stop(0)
+  await stage.accept({ id: 'evt_1' })
+  await stage.inbox.claim({ handlers: ['steady'], max: 1, owner: 'dead', suspects: false })
+  await stage.inbox.reap('dead')
+  await stage.inbox.setPaused('steady', true)
+  const runner = await stage.startAnother(shortTiming)
+  await wait(300)
+  expect(stage.threads()).toEqual(['runner', 'writer'])
+  await stage.inbox.setPaused('steady', false)
+  runner.lookForSuspects()
+  await stage.drained()
+  await runner.stop(0)
 })

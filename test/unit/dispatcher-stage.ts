@@ -1,4 +1,5 @@
 import { createTestClock } from '../../src/base/clock.ts'
+import { InFlightRuns } from '../../src/dispatch/blockage.ts'
 import type { RunContext } from '../../src/dispatch/context.ts'
 import { handlerDefaults, type HandlerEvent } from '../../src/dispatch/define.ts'
 import { Dispatcher, type DispatcherOptions } from '../../src/dispatch/dispatcher.ts'
@@ -39,19 +40,20 @@ export async function stageDispatcher(options: StageOptions) {
     return { ...handlerDefaults, kind: 'handler', name, types: ['*'], file: `${name}.ts`, ...handler, run }
   })
   await inbox.register(handlers)
+  const { concurrency = 100, suspects = false, overrunGraceMs = 5_000 } = options
+  const inFlight = new InFlightRuns([], concurrency)
   const settled: string[] = []
   const stuck: string[] = []
   const observer: DispatcherOptions['observer'] = {
-    starting: () => {},
-    yielded: () => {},
-    ended: () => {},
+    starting: (attempt, runId, { name }) => inFlight.starting(attempt, runId, name),
+    yielded: () => inFlight.yielded(),
+    ended: (attempt) => inFlight.ended(attempt),
     settled: (handler, kind) => settled.push(`${handler} ${kind}`),
     stuck: (handler) => stuck.push(handler),
   }
   const lines: object[] = []
   const write = (fields: object, message: string) => void lines.push({ ...fields, message })
   const log = Object.assign(Object.create(silentLogger) as Logger, { warn: write, error: write })
-  const { concurrency = 100, suspects = false, overrunGraceMs = 5_000 } = options
   const work = { ...inbox, ...options.work?.(inbox) }
   const common = { work, handlers, concurrency, clock, log, observer, overrunGraceMs }
   const dispatcher = new Dispatcher({ ...common, owner: 'owner-1', suspects })
@@ -65,6 +67,7 @@ export async function stageDispatcher(options: StageOptions) {
     clock,
     inbox,
     dispatcher,
+    inFlight,
     settled,
     stuck,
     /** Warnings and errors of the log. */
@@ -111,6 +114,17 @@ export async function stageDispatcher(options: StageOptions) {
       return run
     },
   }
+}
+
+/** Claims return only after the gate. */
+export function claimingAfter(gate: Promise<void>): NonNullable<StageOptions['work']> {
+  return (inbox) => ({
+    async claim(request) {
+      const leases = await inbox.claim(request)
+      await gate
+      return leases
+    },
+  })
 }
 
 /** A started dispatcher that has accepted `evt_1`. */

@@ -1,5 +1,13 @@
 import { expect, it } from 'vitest'
-import { gatedHandler, numbered, stageDispatcher, stageRun } from './dispatcher-stage.ts'
+import type { DispatchStore } from '../../src/inbox/port.ts'
+import {
+  claimingAfter,
+  gatedHandler,
+  numbered,
+  stageDispatcher,
+  stageRun,
+  type TestHandler,
+} from './dispatcher-stage.ts'
 
 const graceMs = 10_000
 const abortGraceMs = 500
@@ -34,16 +42,8 @@ it('a dispatcher that stops returns the outcome of a handler that ignores its ti
 it('a dispatcher that stops releases runs that a claim returns during the stop', async () => {
   const arriving = Promise.withResolvers<void>()
   const ran: string[] = []
-  const stage = await stageDispatcher({
-    handlers: [{ run: ({ id }) => void ran.push(id) }],
-    work: (inbox) => ({
-      async claim(request) {
-        const leases = await inbox.claim(request)
-        await arriving.promise
-        return leases
-      },
-    }),
-  })
+  const handlers: TestHandler[] = [{ run: ({ id }) => void ran.push(id) }]
+  const stage = await stageDispatcher({ handlers, work: claimingAfter(arriving.promise) })
   stage.dispatcher.start()
   await stage.accept({ id: 'evt_1' })
   const stopped = stage.dispatcher.stop(graceMs, abortGraceMs)
@@ -52,6 +52,18 @@ it('a dispatcher that stops releases runs that a claim returns during the stop',
   await stopped
   expect(ran).toEqual([])
   expect(await stage.run('evt_1')).toMatchObject({ state: 'ready', attempt: 0 })
+})
+
+it('a dispatcher that stops aborts runs in time, even if its store is slow', async () => {
+  const gate = gatedHandler()
+  const later = () => new Promise<void>((resolve) => void stage.clock.after(graceMs - 1, resolve))
+  const work = (inbox: DispatchStore) => ({ retire: (owner: string) => later().then(() => inbox.retire(owner)) })
+  const stage = await stageDispatcher({ handlers: [gate], work })
+  stage.dispatcher.start()
+  await stage.accept({ id: 'evt_1' })
+  const stopped = stage.dispatcher.stop(graceMs, abortGraceMs)
+  await stage.pass(graceMs + 2 * abortGraceMs)
+  expect(await stopped).toMatchObject([{ outcome: 'interrupted' }])
 })
 
 it('a dispatcher that stops does not wait for a failed store', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { InboxError, TerminalError } from '../../src/base/errors.ts'
-import { gatedHandler, numbered, stageDispatcher } from './dispatcher-stage.ts'
+import { claimingAfter, gatedHandler, numbered, stageDispatcher } from './dispatcher-stage.ts'
 
 describe('the dispatcher', () => {
   it('keeps to the concurrency of each handler and the total limit', async () => {
@@ -76,16 +76,8 @@ describe('the dispatcher', () => {
   it('releases runs of a claim that returns after the pause', async () => {
     const claimed = Promise.withResolvers<void>()
     const gate = gatedHandler()
-    const stage = await stageDispatcher({
-      handlers: [{ run: gate.run, concurrency: 4 }],
-      work: (inbox) => ({
-        async claim(request) {
-          const leases = await inbox.claim(request)
-          await claimed.promise
-          return leases
-        },
-      }),
-    })
+    const handlers = [{ run: gate.run, concurrency: 4 }]
+    const stage = await stageDispatcher({ handlers, work: claimingAfter(claimed.promise) })
     await stage.accept(...numbered(20))
     stage.dispatcher.start()
     await stage.turns()
@@ -218,6 +210,26 @@ describe('the dispatcher', () => {
     expect(stage.lines).toHaveLength(10)
     await stage.pass(20_000)
     expect(stage.lines[10]).toHaveProperty('leftOut')
+  })
+
+  it('tracks both attempts of a run that is claimed again while its handler runs', async () => {
+    const ends: (() => void)[] = []
+    const run = () => new Promise<void>((resolve) => void ends.push(resolve))
+    const stage = await stageDispatcher({
+      handlers: [{ run, concurrency: 2 }],
+      work: (inbox) => ({
+        claim: async (request) => (await inbox.claim(request)).flatMap((lease) => [{ ...lease, token: 0 }, lease]),
+      }),
+    })
+    stage.dispatcher.start()
+    await stage.accept({ id: 'evt_1' })
+    expect(stage.inFlight.runs()).toEqual([1, 1])
+    ends[0]?.()
+    await stage.turns()
+    expect(stage.inFlight.runs()).toEqual([1])
+    ends[1]?.()
+    await stage.drain(1)
+    expect(stage.inFlight.runs()).toEqual([])
   })
 
   it('claims again after a claim failed', async () => {

@@ -1,6 +1,14 @@
-import { expect, test } from 'vitest'
-import { followCluster } from '../../src/app/app.ts'
-import type { ClusterState } from '../../src/inbox/cluster-port.ts'
+import { defineHandler } from 'onchain-inbox'
+import { expect, test, vi } from 'vitest'
+import { embedInbox } from '../../src/app/library/create-inbox.ts'
+import { parseOptions } from '../../src/app/library/options.ts'
+import { createTestClock } from '../../src/base/clock.ts'
+import { followCluster } from '../../src/dispatch/runner-protocol.ts'
+import type { ClusterPort, ClusterState } from '../../src/inbox/cluster-port.ts'
+import { createMemoryInbox } from '../../src/inbox/sqlite/local.ts'
+import { anEvent } from '../conformance/stage.ts'
+import { testSecret } from '../support/app.ts'
+import { until } from '../support/until.ts'
 
 const quiet: ClusterState = {
   replicas: 2,
@@ -14,22 +22,14 @@ const quiet: ClusterState = {
 /** A process with the handlers `mine` and `other`. Returns the orders that a change of the cluster state causes. */
 function stage() {
   const done: string[] = []
-  let changeState: Parameters<Parameters<typeof followCluster>[0]['onState']>[0] = () => {}
-  const handlers = ['mine', 'other'].map((name) => ({ name })) as unknown as Parameters<
-    typeof followCluster
-  >[1]['handlers']
-  followCluster(
-    { alive: () => 1, onState: (listener) => void (changeState = listener) },
-    {
-      handlers,
-      send: (order) => done.push(Object.values(order).join(' ')),
-      lookForSuspects: () => done.push('look'),
-    },
-  )
+  const onState = vi.fn<ClusterPort['onState']>()
+  const send = (order: object) => done.push(Object.values(order).join(' '))
+  const lookForSuspects = () => done.push('look')
+  followCluster({ alive: () => 1, onState }, { handlers: [{ name: 'mine' }, { name: 'other' }], send, lookForSuspects })
   let before: ClusterState | null = null
   return (changes: Partial<ClusterState>): string[] => {
     const now = { ...quiet, ...changes }
-    changeState(now, before)
+    onState.mock.calls[0]?.[0](now, before)
     before = now
     return done.splice(0)
   }
@@ -52,4 +52,24 @@ test('looks for suspects of loaded handlers only', () => {
   to({})
   expect(to({ suspects: new Set(['gone']) })).toEqual([])
   expect(to({ suspects: new Set(['gone', 'other']) })).toEqual(['look'])
+})
+
+test('createInbox follows the cluster, and prunes only as the leader', async () => {
+  const clock = createTestClock()
+  const memory = await createMemoryInbox({ clock })
+  const [prune, onState] = [vi.fn<typeof memory.prune>(), vi.fn<ClusterPort['onState']>()]
+  const ended = Promise.withResolvers<void>()
+  const run = vi.fn(() => ended.promise)
+  const cluster = { replicaId: 'r', replicas: async () => [], alive: () => 2, isLeader: () => false, onState }
+  const handlers = [defineHandler({ name: 'h', type: '*', concurrency: 1, run })]
+  const settings = parseOptions({ secrets: testSecret, database: 'memory:', handlers, log: false, clock })
+  await using inbox = embedInbox(settings, async () => ({ inbox: { ...memory, prune }, cluster }))
+  await inbox.start()
+  await memory.accept([anEvent('a'), anEvent('b')])
+  await until(() => run.mock.calls.length === 1, 'the first run')
+  onState.mock.calls[0]?.[0]({ ...quiet, concurrencies: new Map([['h', 2]]) }, quiet)
+  await until(() => run.mock.calls.length === 2, 'the second run')
+  ended.resolve()
+  await clock.advance(60_000)
+  expect(prune).not.toHaveBeenCalled()
 })

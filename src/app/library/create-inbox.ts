@@ -1,5 +1,5 @@
 import { InboxError } from '../../base/errors.ts'
-import { defaultSource, type Inbox } from '../../inbox/port.ts'
+import { defaultSource } from '../../inbox/port.ts'
 import { openInbox } from '../../inbox/open.ts'
 import { nearest } from '../../base/edit-distance.ts'
 import { answerFor, methodAnswer, probeAnswer, type AnswerCode, send } from '../../receiver/answer.ts'
@@ -7,7 +7,7 @@ import { methodsOf } from '../../receiver/receive.ts'
 import { toResponse, type DeliveryRequest, type DeliveryResponse } from '../../receiver/receive-bytes.ts'
 import { createReporter, type InboxEmitter } from './events.ts'
 import { parseOptions, type EmbeddedInboxOptions, type EmbeddedInboxSettings } from './options.ts'
-import { runInbox, type RunningInbox } from './run-inbox.ts'
+import { runInbox, type RunInboxOptions, type RunningInbox } from './run-inbox.ts'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 
 /** An inbox in your process. */
@@ -59,11 +59,11 @@ export interface EmbeddedInbox extends AsyncDisposable {
  */
 export function createInbox(options: EmbeddedInboxOptions): EmbeddedInbox {
   const settings = parseOptions(options)
-  return embedInbox(settings, async () => (await openInbox(settings)).inbox)
+  return embedInbox(settings, () => openInbox(settings))
 }
 
 /** `createInbox` with its options checked; `open` opens the store. */
-export function embedInbox(settings: EmbeddedInboxSettings, open: () => Promise<Inbox>): EmbeddedInbox {
+export function embedInbox(settings: EmbeddedInboxSettings, open: RunInboxOptions['open']): EmbeddedInbox {
   const reporter = createReporter(settings.log)
   let starting: Promise<void> | undefined
   let running: RunningInbox | undefined

@@ -4,11 +4,12 @@ import type { Clock } from '../../base/clock.ts'
 import { createDiskGuard, nearlyFull } from '../../health/disk-guard.ts'
 import { createApiFactory } from '../../dispatch/api.ts'
 import { startInProcess } from '../../dispatch/in-process.ts'
+import { followCluster } from '../../dispatch/runner-protocol.ts'
 import { InboxError } from '../../base/errors.ts'
-import { defaultSource, type Inbox, type DispatchStore } from '../../inbox/port.ts'
+import { defaultSource, type DispatchStore } from '../../inbox/port.ts'
 import { createLogLimit } from '../../base/log-limit.ts'
 import type { Logger } from '../../base/log.ts'
-import { reportWaiting, startServing } from '../../inbox/open.ts'
+import { reportWaiting, startServing, type OpenedInbox } from '../../inbox/open.ts'
 import { answerFor, send } from '../../receiver/answer.ts'
 import { receiveBytes, toResponse, type DeliveryRequest, type DeliveryResponse } from '../../receiver/receive-bytes.ts'
 import { createReceiving, observeAll, receive, type ReceiveOptions } from '../../receiver/receive.ts'
@@ -28,7 +29,7 @@ const runShare = 0.5
 
 export interface RunInboxOptions {
   readonly settings: EmbeddedInboxSettings
-  readonly open: () => Promise<Inbox>
+  readonly open: () => Promise<Pick<OpenedInbox, 'inbox' | 'cluster'>>
   readonly reporter: Reporter
 }
 
@@ -48,7 +49,7 @@ export async function runInbox({ settings, open, reporter }: RunInboxOptions) {
   opened.defer(() => secrets.close())
   const { sources: configured, problems } = await readSourceSecrets(settings.sources)
   if (problems.length > 0) throw new InboxError('config_invalid', problems.join('\n'))
-  const inbox = await open()
+  const { inbox, cluster } = await open()
   opened.defer(() => inbox.close())
   const sources = runSources(configured, { inbox, clock, log })
   opened.defer(() => sources.close())
@@ -57,7 +58,7 @@ export async function runInbox({ settings, open, reporter }: RunInboxOptions) {
   const disk = await createDiskGuard({ database, reserveBytes, clock, log })
   opened.defer(() => disk.close())
   const { retentionDays: days, retentionBytes: maxBytes } = settings
-  const retention = startRetention({ inbox, days, maxBytes, clock, log })
+  const retention = startRetention({ inbox, days, maxBytes, isLeader: () => cluster?.isLeader() ?? true, clock, log })
   opened.defer(() => retention.close())
   const runner = await startInProcess({
     work: untilFailure(inbox, () => failure !== undefined),
@@ -77,6 +78,8 @@ export async function runInbox({ settings, open, reporter }: RunInboxOptions) {
     },
   })
   opened.defer(() => runner.stop(graceMs(runShare)))
+  // No handlers, because this runner looks for suspects all the time.
+  if (cluster !== undefined) followCluster(cluster, { handlers: [], send: runner.send, lookForSuspects() {} })
   inbox.onFailure((error) => {
     failure = error
     log.fatal({ error: error.message }, 'store failed, inbox unusable')

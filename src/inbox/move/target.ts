@@ -2,6 +2,7 @@ import { InboxError } from '../../base/errors.ts'
 import { createDatabase, type Rows } from '../postgres/database.ts'
 import { openSchema } from '../postgres/migrate.ts'
 import { setMeta } from '../postgres/records.ts'
+import { isRecent } from '../postgres/replicas.ts'
 import { toStoredJson } from '../postgres/text.ts'
 import { describeDatabase } from '../../base/database-url.ts'
 import { moveMarks } from '../sqlite/moved.ts'
@@ -76,7 +77,7 @@ export async function openTarget(url: string) {
 async function refuseUsed(db: Rows, name: string, tables: readonly MovedTable[]): Promise<void> {
   const alive = await valueOf<number>(
     db,
-    `SELECT count(*) AS value FROM inbox.replica WHERE beat_at > clock_timestamp() - interval '${silentSeconds} seconds'`,
+    `SELECT count(*) AS value FROM inbox.replica WHERE ${isRecent(String(silentSeconds * 1_000))}`,
   )
   if (alive) {
     throw new InboxError(

@@ -311,7 +311,7 @@ export function createWork({ db, clock, replicaId, onWarning }: WorkOptions): Wo
     wake,
     offer,
     release,
-    readState: (handler, query) => readState(db, handler, query),
+    readState: (handler, query) => readState(db, clock, handler, query),
     claim(request) {
       if (isClosed || retired.has(request.owner) || request.max < 1) return Promise.resolve([])
       return new Promise((whenResolved) => {

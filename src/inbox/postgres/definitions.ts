@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import type { HandlerRoute } from '../port.ts'
 import { createRouteTable, type RouteTable } from '../routes.ts'
 import type { Database, Rows } from './database.ts'
+import { isRecent } from './replicas.ts'
 import { toStoredJson } from './text.ts'
 
 export interface DefinitionsOptions {
@@ -36,7 +37,7 @@ interface Holding {
 
 /** SQL condition: a living replica holds the definition `d`. */
 const isHeld = (silentMs: string) => `EXISTS (SELECT FROM inbox.replica r
-  WHERE r.handlers ->> d.handler = d.digest AND r.beat_at > clock_timestamp() - make_interval(secs => ${silentMs}::float8 / 1000))`
+  WHERE r.handlers ->> d.handler = d.digest AND ${isRecent(silentMs, 'r.beat_at')})`
 
 export type Definitions = ReturnType<typeof createDefinitions>
 

@@ -51,6 +51,11 @@ export function createGaps({ db, onWarning }: GapsOptions) {
   /** Returns the gap if all replicas stood still; null if only this one did. */
   async function resume(now: number): Promise<Span | null> {
     return db.exclusively(async (trx) => {
+      // A later time is from before the clock was set back.
+      await trx.query(
+        `DELETE FROM inbox.meta WHERE (name = 'served_at' OR starts_with(name, $1)) AND value >= $2::bigint + $3::bigint`,
+        [heartbeatPrefix, now, stillServesMs],
+      )
       const last = await lastAccepted(trx, now, heartbeat)
       const silence = last !== null && now - last.at > maxSilenceMs ? { from: last.at, to: now } : null
       if (silence !== null) await record(trx, silence, 'stood_still')

@@ -41,10 +41,14 @@ const beatLimitMs = 4_000
 /** How long a replica is listed after its latest heartbeat. */
 const listedMs = 3_600_000
 
+/** SQL condition: a heartbeat is less than `ms` old. A time in the future is from before the database's clock was set back. */
+export const isRecent = (ms: string, beatAt = 'beat_at') =>
+  `abs(extract(epoch FROM clock_timestamp() - ${beatAt})) * 1000 < ${ms}::float8`
+
 const selectReplicas = `
   SELECT id, version, (extract(epoch FROM started_at) * 1000)::bigint AS "startedAt", (extract(epoch FROM beat_at) * 1000)::bigint AS "beatAt",
-    beat_at::text AS beat, beat_at > clock_timestamp() - make_interval(secs => $1::float8 / 1000) AS "isAlive"
-  FROM inbox.replica WHERE beat_at > clock_timestamp() - make_interval(secs => $2) ORDER BY replica.started_at, id`
+    beat_at::text AS beat, ${isRecent('$1')} AS "isAlive"
+  FROM inbox.replica WHERE ${isRecent('$2')} ORDER BY replica.started_at, id`
 
 /**
  * Writes a heartbeat now and then every fifth of `silentMs`, on its own connection, so that slow statements don't delay it. Throws like
@@ -75,7 +79,7 @@ export async function joinCluster(options: ClusterOptions) {
     )
     if (beatenAt !== undefined && performance.now() - beatenAt > silentMs) wasSilent = true
     beatenAt = at
-    const beats = await db.reserved.query<Beat>(selectReplicas, [silentMs, listedMs / 1_000], beatLimitMs)
+    const beats = await db.reserved.query<Beat>(selectReplicas, [silentMs, listedMs], beatLimitMs)
     const living = beats.filter((beat) => beat.isAlive || beat.id === id)
     leads = living[0]?.id === id
     alive = living.length
@@ -131,7 +135,7 @@ export async function joinCluster(options: ClusterOptions) {
     alive: () => alive,
     /** All replicas of the last hour, in order of their start. */
     async replicas(): Promise<readonly Replica[]> {
-      const beats = await db.query<Beat>(selectReplicas, [silentMs, listedMs / 1_000])
+      const beats = await db.query<Beat>(selectReplicas, [silentMs, listedMs])
       const leader = beats.find(({ isAlive }) => isAlive)?.id
       return beats.map(({ beat: _beat, ...replica }) => {
         return { ...replica, isSelf: replica.id === id, isLeader: replica.id === leader }
@@ -155,10 +159,7 @@ export async function joinCluster(options: ClusterOptions) {
       await beating
       await tasks
       await reaper.reapOwn(id)
-      await db.query(
-        `DELETE FROM inbox.replica WHERE id = $1 OR beat_at < clock_timestamp() - make_interval(secs => $2)`,
-        [id, listedMs / 1000],
-      )
+      await db.query(`DELETE FROM inbox.replica WHERE id = $1 OR NOT ${isRecent('$2')}`, [id, listedMs])
     },
   }
 }

@@ -1,3 +1,4 @@
+import type { Clock } from '../../base/clock.ts'
 import {
   type Lease,
   type Outcome,
@@ -57,7 +58,7 @@ function valuesOf(verdicts: readonly Verdict[], now: number): unknown[] {
         verdict.kind === 'retry' || verdict.kind === 'dead' ? { place, ...storedError(verdict.error) } : [],
       ),
     ),
-    toStoredJson(placed.flatMap(({ verdict, place }) => stateOf(verdict, place))),
+    toStoredJson(placed.flatMap(({ verdict, place }) => stateOf(verdict, place, now))),
     toStoredJson(placed.flatMap(({ verdict, place }) => itemsOf(verdict, place))),
     purgedPerWrite *
       verdicts.flatMap((verdict) => effectsOf(verdict)?.writes ?? []).filter(({ expiresAt }) => expiresAt !== null)
@@ -78,7 +79,7 @@ function effectsOf(verdict: Verdict): Effects | undefined {
   return verdict.kind === 'done' ? verdict.effects : undefined
 }
 
-function stateOf(verdict: Verdict, place: number): object[] {
+function stateOf(verdict: Verdict, place: number, now: number): object[] {
   const { reads = [], writes = [] } = effectsOf(verdict) ?? {}
   if (reads.length + writes.length === 0) return []
   return [
@@ -90,7 +91,7 @@ function stateOf(verdict: Verdict, place: number): object[] {
         keys: found.map(({ key }) => key),
         versions: found.map(({ version }) => version),
       })),
-      writes,
+      writes: writes.map(({ expiresAt: at, ...write }) => ({ ...write, expiresIn: at === null ? null : at - now })),
     },
   ]
 }
@@ -107,14 +108,16 @@ function rangeOf(query: StateQuery): { readonly from: string; readonly to: strin
   return { from, to: prefixEnd(prefix), most: limit }
 }
 
-/** Reads a handler's state. Empty for an unknown handler. */
-export async function readState(rows: Rows, handler: string, query: StateQuery): Promise<readonly StateEntry[]> {
+/** Reads a handler's state. Empty for an unknown handler. By this process's `clock`, no entry expires before it does in the database. */
+export async function readState(rows: Rows, clock: Clock, handler: string, query: StateQuery): Promise<StateEntry[]> {
   const { from, to, most } = rangeOf(query)
-  return rows.query<StateEntry>(
-    `SELECT s.key, s.value, s.version, s.expires_at AS "expiresAt" FROM inbox.state s
+  const entries = await rows.query<Omit<StateEntry, 'expiresAt'> & { readonly expiresIn: number | null }>(
+    `SELECT s.key, s.value, s.version, s.expires_at - inbox.now_ms() AS "expiresIn" FROM inbox.state s
      WHERE s.handler_id = (SELECT h.id FROM inbox.handler h WHERE h.name = $1) AND s.key >= $2 AND s.key < $3
        AND (s.expires_at IS NULL OR s.expires_at > inbox.now_ms())
      ORDER BY s.key LIMIT $4`,
     [handler, from, to, most],
   )
+  const now = clock.now()
+  return entries.map(({ expiresIn: ms, ...entry }) => ({ ...entry, expiresAt: ms === null ? null : now + ms }))
 }

@@ -231,7 +231,8 @@ END $$`
  * row of the handler.
  *
  * `reads`: JSON array of `{from, to, most, keys, versions}`, the first `most` keys from `from` until before `to` and the result.
- * `writes`: JSON array of `{key, value, expiresAt}`, at most one per key.
+ * `writes`: JSON array of `{key, value, expiresIn}`, at most one per key. `expiresIn`: milliseconds from now, or null. Earlier versions send
+ * the time `expiresAt` instead.
  */
 const keepStateFunction = `
 CREATE FUNCTION inbox.keep_state(of_handler integer, new_version bigint, reads json, writes json, now_ms bigint)
@@ -257,8 +258,9 @@ BEGIN
   DELETE FROM inbox.state USING json_to_recordset(writes) AS written(key text, value text)
     WHERE written.value IS NULL AND state.handler_id = of_handler AND state.key = written.key;
   INSERT INTO inbox.state (handler_id, key, value, version, expires_at)
-    SELECT of_handler, written.key, written.value, new_version, written."expiresAt"
-    FROM json_to_recordset(writes) AS written(key text, value text, "expiresAt" bigint) WHERE written.value IS NOT NULL
+    SELECT of_handler, written.key, written.value, new_version, coalesce(now_ms + written."expiresIn", written."expiresAt")
+    FROM json_to_recordset(writes) AS written(key text, value text, "expiresIn" bigint, "expiresAt" bigint)
+    WHERE written.value IS NOT NULL
     ON CONFLICT (handler_id, key) DO UPDATE
     SET value = excluded.value, version = excluded.version, expires_at = excluded.expires_at;
   RETURN true;
