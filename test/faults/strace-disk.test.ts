@@ -12,7 +12,7 @@ import { injectFault, straceCommand } from './strace.ts'
 
 /** A stage that records disk writes to simulate power cuts, if `cc` is installed. */
 async function createDiskStage(options: SidecarOptions = {}) {
-  const stage = await createStage({ seed: 'strace', keys: 50, ...options })
+  const stage = await createStage({ keys: 50, ...options })
   const image = has('cc') ? await PowerLossImage.create(stage.sidecar) : undefined
   return {
     ...stage,
