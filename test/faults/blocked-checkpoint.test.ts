@@ -4,8 +4,7 @@ import { existsSync, statSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { counts } from '../counts.ts'
-import { toDelivery } from '../support/history.ts'
-import { eventBytes } from '../support/signed.ts'
+import { eventDelivery } from '../support/history.ts'
 import { until } from '../support/until.ts'
 import { createStage, seed } from './stage.ts'
 
@@ -43,8 +42,8 @@ test(`a reader that blocks checkpoints for ${counts.blockedCheckpointMs / 1_000}
   /** Large events fill the -wal faster. */
   const deliverLarge = async () => {
     const id = `large_${(large += 1)}`
-    const raw = eventBytes({ id, data: { note: 'x'.repeat(500_000) } })
-    expect(await client.deliver(toDelivery(raw, { id }))).toMatchObject({ answer: 200 })
+    const event = eventDelivery({ id, data: { note: 'x'.repeat(500_000) } })
+    expect(await client.deliver(event)).toMatchObject({ answer: 200 })
   }
 
   await sidecar.start()

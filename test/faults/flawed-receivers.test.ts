@@ -6,10 +6,9 @@ import { describe, expect, test } from 'vitest'
 import { sign } from '../../src/signature/sign.ts'
 import { testSecret } from '../support/app.ts'
 import { checkHistory, type Finding } from '../support/checks.ts'
-import { digestOf, isAcknowledged, RecordingClient, toDelivery, type Delivery } from '../support/history.ts'
+import { digestOf, eventDelivery, isAcknowledged, RecordingClient, type Delivery } from '../support/history.ts'
 import { readEffects } from '../support/ledger.ts'
 import { Sidecar, testToken } from '../support/sidecar.ts'
-import { eventBytes } from '../support/signed.ts'
 import { canTrace } from '../support/tools.ts'
 
 const receiver = fileURLToPath(new URL('../fixtures/flawed/flawed-receiver.ts', import.meta.url))
@@ -137,7 +136,7 @@ async function conclude(sidecar: Sidecar, client: RecordingClient): Promise<Find
 
 function anEvent(id: string, data: object = {}, key: string | null = null): Delivery {
   const about = key === null ? {} : { wallet_address: key }
-  return toDelivery(eventBytes({ id, data: { ...about, network: 'ethereum', ...data } }), { id, key })
+  return eventDelivery({ id, data: { ...about, network: 'ethereum', ...data } }, key)
 }
 
 const flaws: readonly (readonly [flaw: string, name: string, probe: Probe, finding: RegExp])[] = [
