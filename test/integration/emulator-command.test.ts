@@ -90,7 +90,10 @@ test('R5 R108 with a certificate it serves HTTPS only', async () => {
 })
 
 test.each([
-  ['--webhook ftp://example.test/ --secret env:WEBHOOK_SECRET', 'usage: webhook URL must be http:// or https://'],
+  [
+    '--webhook ftp://example.test/ --secret env:WEBHOOK_SECRET',
+    'usage: --webhook must be https, or http on this machine',
+  ],
   ['--webhook http://127.0.0.1:1/', 'usage: --webhook and --secret go together'],
   ['--webhook http://127.0.0.1:1/ --rate fast', 'Expected a number from'],
   ['--webhook http://127.0.0.1:1/ --count 1.5', 'Expected a whole number from 1'],
