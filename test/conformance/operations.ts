@@ -1,16 +1,5 @@
 import { describe, expect } from 'vitest'
-import {
-  type ConformanceHarness,
-  Stage,
-  stageTest,
-  aQuarantined,
-  anEvent,
-  hex,
-  idsOf,
-  loose,
-  odd,
-  ordered,
-} from './stage.ts'
+import { type ConformanceHarness, Stage, stageTest, aQuarantined, anEvent, hex, loose, odd, ordered } from './stage.ts'
 
 /** The quarantine, `stats`, `health` and `close`. */
 export function describeOperations(harness: ConformanceHarness): void {
@@ -32,22 +21,6 @@ export function describeOperations(harness: ConformanceHarness): void {
       expect(await stage.inbox.stats()).toMatchObject(empty)
       expect(await stage.inbox.events({ limit: 9 })).toEqual({ data: [], nextCursor: null, searchedTo: null })
       expect(await stage.inbox.event('a')).toBeNull()
-    })
-
-    test('count the runs of each handler by state', async () => {
-      await using stage = await Stage.open(harness, [ordered, loose])
-      const ids = ['suspect', 'dead', 'running', 'done', 'ready']
-      await stage.accept(
-        ...ids.flatMap((id) => [anEvent(id, { key: `of ${id}` }), anEvent(`${id}2`, { key: `of ${id}` })]),
-      )
-      const suspect = await stage.claimOne({ owner: 'x' })
-      const [dead, , done] = await stage.claim({ max: 3, owner: 'y' })
-      await stage.inbox.reap('x')
-      await stage.dead(dead!)
-      await stage.done(done!)
-      expect(idsOf([suspect, dead!, done!])).toEqual(['suspect', 'dead', 'done'])
-      expect(await stage.stats('ordered')).toEqual({ waiting: 3, ready: 3, suspect: 1, running: 1, held: 0, dead: 1 })
-      expect(await stage.stats('loose')).toEqual({ waiting: 0, ready: 10, suspect: 0, running: 0, held: 0, dead: 0 })
     })
 
     test('contain the receipt time of the oldest event with an open run', async ({ stage }) => {

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { expect, test } from 'vitest'
@@ -9,9 +8,7 @@ import { isAcknowledged } from '../support/history.ts'
 import { readLedger } from '../support/ledger.ts'
 import { lossesOf } from './power-loss-check.ts'
 import { testToken } from '../support/sidecar.ts'
-import { createStage, inParallel } from './stage.ts'
-
-const seed = process.env['SEED'] ?? randomBytes(4).toString('hex')
+import { createStage, inParallel, seed } from './stage.ts'
 
 interface Report {
   readonly file: string
@@ -26,9 +23,8 @@ function reportOf({ code, out, errors }: CliResult): Report {
 }
 
 test(`${counts.backups} backups under load and kills are complete; after a restore and a replay, all events are handled (SEED=${seed})`, async () => {
-  console.log(`SEED=${seed}`)
   const random = createRandomStream(seed, 'backups')
-  await using stage = await createStage({ seed })
+  await using stage = await createStage()
   const { sidecar, client, load } = stage
   const cli = (...args: string[]) =>
     runCli([...args, '--json'], {

@@ -1,16 +1,13 @@
 import { spawn } from 'node:child_process'
-import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { existsSync, statSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { counts } from '../counts.ts'
-import { toDelivery } from '../support/history.ts'
-import { eventBytes } from '../support/signed.ts'
+import { eventDelivery } from '../support/history.ts'
 import { until } from '../support/until.ts'
-import { createStage } from './stage.ts'
+import { createStage, seed } from './stage.ts'
 
-const seed = process.env['SEED'] ?? randomBytes(4).toString('hex')
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const mib = 1024 * 1024
 /** `journal_size_limit`: a larger -wal is truncated to this size when it restarts. */
@@ -38,16 +35,15 @@ async function blockCheckpoints(file: string) {
 }
 
 test(`a reader that blocks checkpoints for ${counts.blockedCheckpointMs / 1_000} s delays no acknowledgement; the -wal shrinks afterwards (SEED=${seed})`, async () => {
-  console.log(`SEED=${seed}`)
-  await using stage = await createStage({ seed })
+  await using stage = await createStage()
   const { sidecar, client, load } = stage
   const walBytes = () => (existsSync(`${sidecar.databaseFile}-wal`) ? statSync(`${sidecar.databaseFile}-wal`).size : 0)
   let large = 0
   /** Large events fill the -wal faster. */
   const deliverLarge = async () => {
     const id = `large_${(large += 1)}`
-    const raw = eventBytes({ id, data: { note: 'x'.repeat(500_000) } })
-    expect(await client.deliver(toDelivery(raw, { id }))).toMatchObject({ answer: 200 })
+    const event = eventDelivery({ id, data: { note: 'x'.repeat(500_000) } })
+    expect(await client.deliver(event)).toMatchObject({ answer: 200 })
   }
 
   await sidecar.start()

@@ -1,12 +1,10 @@
-import { randomBytes } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { createRandomStream } from '../../src/emulator/random.ts'
 import { counts } from '../counts.ts'
 import { has } from '../support/tools.ts'
 import { WallClock } from './clock.ts'
-import { createStage } from './stage.ts'
+import { createStage, seed } from './stage.ts'
 
-const seed = process.env['SEED'] ?? randomBytes(4).toString('hex')
 const hour = 3_600_000
 
 /** Handlers that retry and snooze some runs. */
@@ -37,9 +35,8 @@ export default defineHandler({
 
 describe.skipIf(!has('cc'))('a wall clock that jumps (needs cc)', () => {
   test(`hours forward and back, ${counts.clockJumps} times under load, delays no acknowledgement, retry or snooze, and loses and reorders nothing (SEED=${seed})`, async () => {
-    console.log(`SEED=${seed}`)
     const random = createRandomStream(seed, 'jumps')
-    await using stage = await createStage({ seed, handlers })
+    await using stage = await createStage({ handlers })
     const { sidecar, load } = stage
     const clock = await WallClock.create(sidecar.dir)
     await sidecar.start(clock.env)

@@ -1,5 +1,4 @@
 import Sqlite from 'better-sqlite3'
-import { randomBytes } from 'node:crypto'
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { systemClock } from '../../src/base/clock.ts'
@@ -13,10 +12,10 @@ import { readLedger } from '../support/ledger.ts'
 import { recordingLog } from '../support/recording-log.ts'
 import { databaseFiles } from '../support/sqlite-files.ts'
 import { until } from '../support/until.ts'
+import { seed } from './stage.ts'
 
 const { newDatabaseFile, copyDatabase } = databaseFiles()
 
-const seed = process.env['SEED'] ?? randomBytes(4).toString('hex')
 const pageBytes = 4_096
 const walHeaderBytes = 32
 

@@ -3,11 +3,11 @@ import { existsSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { migrate } from '../../src/inbox/sqlite/migrate.ts'
 import { migrations } from '../../src/inbox/sqlite/migrations.ts'
-import { isAcknowledged, RecordingClient, toDelivery, type Delivery } from '../support/history.ts'
+import { eventDelivery, isAcknowledged, RecordingClient, type Delivery } from '../support/history.ts'
 import { effectsHandler } from '../support/ledger.ts'
 import { jsonOf, rawRequest } from '../support/raw-http.ts'
 import { Sidecar } from '../support/sidecar.ts'
-import { delivery, eventBytes } from '../support/signed.ts'
+import { delivery } from '../support/signed.ts'
 import { canMount } from '../support/tools.ts'
 import { until } from '../support/until.ts'
 import { aDisk } from './disk.ts'
@@ -22,10 +22,7 @@ function sidecarOn(disk: Disk, env: Readonly<Record<string, string>> = {}): Prom
   })
 }
 
-function anEvent(n: number, bytes: number): Delivery {
-  const id = `evt_${n}`
-  return toDelivery(eventBytes({ id, data: { note: 'x'.repeat(bytes) } }), { id })
-}
+const anEvent = (n: number, bytes: number) => eventDelivery({ id: `evt_${n}`, data: { note: 'x'.repeat(bytes) } })
 
 const workers = 8
 const readiness = async (sidecar: Sidecar) => (await fetch(new URL('/readyz', sidecar.url))).status

@@ -6,29 +6,20 @@ import { describe, expect, test } from 'vitest'
 import { sign } from '../../src/signature/sign.ts'
 import { testSecret } from '../support/app.ts'
 import { checkHistory, type Finding } from '../support/checks.ts'
-import { digestOf, isAcknowledged, RecordingClient, toDelivery, type Delivery } from '../support/history.ts'
-import { readEffects, type StoredCopy } from '../support/ledger.ts'
-import { Sidecar, testToken, type SidecarOptions } from '../support/sidecar.ts'
+import { digestOf, eventDelivery, isAcknowledged, RecordingClient, type Delivery } from '../support/history.ts'
+import { readEffects } from '../support/ledger.ts'
+import { Sidecar, testToken } from '../support/sidecar.ts'
 import { canTrace } from '../support/tools.ts'
 
-/** A receiver under test. */
-interface Subject {
-  readonly command: readonly string[]
-  readonly options: Omit<SidecarOptions, 'command'>
-  /** Waits for all work, then stops the receiver. */
-  finish(sidecar: Sidecar): Promise<unknown>
-  /** Reads the stored events while the receiver is stopped. */
-  readStored(sidecar: Sidecar): Promise<readonly StoredCopy[]>
-}
-
-const address = '0x00000000000000000000000000000000000000a1'
+const receiver = fileURLToPath(new URL('../fixtures/flawed/flawed-receiver.ts', import.meta.url))
+const command = [process.execPath, receiver]
 
 const steps = {
   signatures: (_, client) => probeSignatures(client),
   duplicates: (_, client) => probeDuplicates(client),
   async kills(sidecar, client) {
     for (let round = 0; round < 3; round++) {
-      for (let n = 0; n < 5; n++) await client.deliver(anEvent(`kill_${round}_${n}`, { key: address }))
+      for (let n = 0; n < 5; n++) await client.deliver(anEvent(`kill_${round}_${n}`, {}, '0xa1'))
       await sidecar.kill()
       await sidecar.start()
     }
@@ -42,35 +33,38 @@ const steps = {
 
 type ProbeStep = keyof typeof steps
 
+/** Sends to a receiver with a flaw, or without one. */
+type Probe = (FLAW: string) => Promise<readonly Finding[]>
+
 const allSteps = Object.keys(steps) as ProbeStep[]
 
 /** Runs the steps, resends, and checks. */
-async function probe(subject: Subject, names: readonly ProbeStep[]): Promise<Finding[]> {
-  const { command, options } = subject
-  await using sidecar = await Sidecar.start({ ...options, command })
-  using client = new RecordingClient({ url: () => sidecar.url })
-  for (const name of names) await steps[name](sidecar, client)
-  return await conclude(subject, sidecar, client)
-}
+const by =
+  (...names: readonly ProbeStep[]): Probe =>
+  async (FLAW) => {
+    await using sidecar = await Sidecar.start({ command, env: { FLAW } })
+    using client = new RecordingClient({ url: () => sidecar.url })
+    for (const name of names) await steps[name](sidecar, client)
+    return await conclude(sidecar, client)
+  }
 
 /** Limits files to a few MB and sends more than that. Then the limit is lifted. */
-async function probeFileLimit(subject: Subject): Promise<Finding[]> {
-  const { command, options } = subject
+async function probeFileLimit(FLAW: string): Promise<Finding[]> {
   const limited = ['sh', '-c', 'ulimit -f "$FILE_LIMIT"; exec "$@"', 'sh', ...command]
-  await using sidecar = await Sidecar.create({ ...options, command: limited })
+  await using sidecar = await Sidecar.create({ command: limited, env: { FLAW } })
   await sidecar.start({ FILE_LIMIT: '4096' })
   using client = new RecordingClient({ url: () => sidecar.url })
   for (let n = 0; n < 80; n++) await client.deliver(anEvent(`large_${n}`, { note: 'x'.repeat(50_000) }))
   await sidecar.kill()
   await sidecar.start({ FILE_LIMIT: 'unlimited' })
-  return await conclude(subject, sidecar, client)
+  return await conclude(sidecar, client)
 }
 
 /** P5, by traced system calls: an fsync returns before each 2xx for a new event. */
-async function probeHonestAck({ command, options }: Subject): Promise<Finding[]> {
+async function probeHonestAck(FLAW: string): Promise<Finding[]> {
   const calls = 'trace=fsync,fdatasync,write,writev,sendto,sendmsg'
   const traced = ['strace', '-f', '--seccomp-bpf', '-e', calls, '-o', 'trace', ...command]
-  await using sidecar = await Sidecar.start({ ...options, command: traced })
+  await using sidecar = await Sidecar.start({ command: traced, env: { FLAW } })
   using client = new RecordingClient({ url: () => sidecar.url, timeoutMs: 30_000 })
   const findings: Finding[] = []
   for (let n = 0; n < 20; n++) {
@@ -118,7 +112,7 @@ async function probeDuplicates(client: RecordingClient): Promise<void> {
 }
 
 /** Resends events that were not acknowledged, waits for all work, and checks. */
-async function conclude(subject: Subject, sidecar: Sidecar, client: RecordingClient): Promise<Finding[]> {
+async function conclude(sidecar: Sidecar, client: RecordingClient): Promise<Finding[]> {
   const unsure = new Map<string, Delivery>()
   for (const { op, id, delivery } of client.requests) if (op === 'deliver') unsure.set(id, delivery)
   for (const request of client.requests) if (isAcknowledged(request)) unsure.delete(request.id)
@@ -128,8 +122,11 @@ async function conclude(subject: Subject, sidecar: Sidecar, client: RecordingCli
     if (!isAcknowledged(again))
       findings.push({ property: 'P7', what: `${again.id} was answered ${again.answer} in the end` })
   }
-  await subject.finish(sidecar)
-  const stored = await subject.readStored(sidecar)
+  await sidecar.stop()
+  const db = new Sqlite(sidecar.databaseFile)
+  const rows = db.prepare<[], { seq: number; id: string; raw: Buffer }>('SELECT seq, id, raw FROM event').all()
+  db.close()
+  const stored = rows.map(({ seq, id, raw }) => ({ seq, id, digest: digestOf(raw) }))
   const effects = await readEffects(sidecar.effectsFile)
   const secrets = [testSecret, testToken]
   const { requests } = client
@@ -137,46 +134,10 @@ async function conclude(subject: Subject, sidecar: Sidecar, client: RecordingCli
   return [...findings, ...checkHistory(evidence)]
 }
 
-interface EventParts {
-  readonly key?: string
-  readonly createdAt?: string
-  readonly amount_usd?: number
-  readonly note?: string
+function anEvent(id: string, data: object = {}, key: string | null = null): Delivery {
+  const about = key === null ? {} : { wallet_address: key }
+  return eventDelivery({ id, data: { ...about, network: 'ethereum', ...data } }, key)
 }
-
-function anEvent(id: string, { key, createdAt = '2026-01-31T14:03:22.123Z', ...data }: EventParts = {}): Delivery {
-  const about = key === undefined ? {} : { wallet_address: key }
-  const envelope = {
-    id,
-    type: 'wallet.large_trade',
-    created_at: createdAt,
-    data: { ...about, network: 'ethereum', ...data },
-  }
-  return toDelivery(Buffer.from(JSON.stringify(envelope)), { id, key: key ?? null })
-}
-
-const flawedReceiver = fileURLToPath(new URL('../fixtures/flawed/flawed-receiver.ts', import.meta.url))
-
-function receiverWith(flaw: string): Subject {
-  return {
-    command: [process.execPath, flawedReceiver],
-    options: { env: { FLAW: flaw } },
-    finish: (sidecar) => sidecar.stop(),
-    async readStored({ databaseFile }) {
-      const db = new Sqlite(databaseFile)
-      const rows = db.prepare<[], { seq: number; id: string; raw: Buffer }>('SELECT seq, id, raw FROM event').all()
-      db.close()
-      return rows.map(({ seq, id, raw }): StoredCopy => ({ seq, id, digest: digestOf(raw) }))
-    },
-  }
-}
-
-type Probe = (subject: Subject) => Promise<readonly Finding[]>
-
-const by =
-  (...steps: readonly ProbeStep[]): Probe =>
-  (subject) =>
-    probe(subject, steps)
 
 const flaws: readonly (readonly [flaw: string, name: string, probe: Probe, finding: RegExp])[] = [
   ['a', 'acknowledges before the commit', by('kills'), /^P1 .* was acknowledged and is not stored/],
@@ -190,17 +151,17 @@ const flaws: readonly (readonly [flaw: string, name: string, probe: Probe, findi
   ['l', 'acknowledges events that the disk refused', probeFileLimit, /^P1 large_.* not stored/],
 ]
 
-async function findings(run: Probe, subject: Subject): Promise<string[]> {
-  return (await run(subject)).map(({ property, what }) => `${property} ${what}`)
+async function findings(run: Probe, flaw: string): Promise<string[]> {
+  return (await run(flaw)).map(({ property, what }) => `${property} ${what}`)
 }
 
 describe('finds a receiver that', () => {
   test.each(flaws)('(%s) %s', async (flaw, _, run, finding) => {
-    expect(await findings(run, receiverWith(flaw))).toContainEqual(expect.stringMatching(finding))
+    expect(await findings(run, flaw)).toContainEqual(expect.stringMatching(finding))
   })
 
   test.skipIf(!canTrace())('(b) commits without an fsync (needs strace)', async () => {
-    expect(await findings(probeHonestAck, receiverWith('b'))).toContainEqual(expect.stringMatching(/^P5 a 2xx/))
+    expect(await findings(probeHonestAck, 'b')).toContainEqual(expect.stringMatching(/^P5 a 2xx/))
   })
 })
 
@@ -209,5 +170,5 @@ test.each<[string, Probe]>([
   ['a limit of file sizes', probeFileLimit],
   ...(canTrace() ? [['traced system calls (needs strace)', probeHonestAck] as [string, Probe]] : []),
 ])('finds nothing in a receiver without a flaw: %s', async (_, run) => {
-  expect(await findings(run, receiverWith('none'))).toEqual([])
+  expect(await findings(run, 'none')).toEqual([])
 })

@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { counts } from '../counts.ts'
-import { RecordingClient, toDelivery, type Delivery } from '../support/history.ts'
+import { eventDelivery, RecordingClient, type Delivery } from '../support/history.ts'
 import { Sidecar } from '../support/sidecar.ts'
-import { eventBytes } from '../support/signed.ts'
 import { has } from '../support/tools.ts'
 import { until } from '../support/until.ts'
 import { lossesOf } from './power-loss-check.ts'
@@ -10,10 +9,8 @@ import { PowerLossImage } from './power-loss-image.ts'
 
 const quiet = `export default { type: '*', run() {} }`
 
-function anEvent(n: number): Delivery {
-  const id = `evt_${n}`
-  return toDelivery(eventBytes({ id, data: { wallet_address: `0x${n % 3}`, network: 'solana' } }), { id })
-}
+const anEvent = (n: number) =>
+  eventDelivery({ id: `evt_${n}`, data: { wallet_address: `0x${n % 3}`, network: 'solana' } })
 
 /** False if the process ends before it listens. */
 async function isReady(sidecar: Sidecar): Promise<boolean> {

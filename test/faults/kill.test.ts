@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { setTimeout as wait } from 'node:timers/promises'
 import { expect, test } from 'vitest'
@@ -7,9 +6,7 @@ import { createSqliteInbox } from '../../src/inbox/sqlite/inbox.ts'
 import { counts } from '../counts.ts'
 import type { Effect, WorkRecord } from '../support/ledger.ts'
 import { cold } from '../support/sidecar.ts'
-import { createStage } from './stage.ts'
-
-const seed = process.env['SEED'] ?? randomBytes(4).toString('hex')
+import { createStage, seed } from './stage.ts'
 
 /** Counts events in total and per address, enqueues an item for each, and sometimes fails afterwards. */
 const counter = `
@@ -55,10 +52,8 @@ interface Line {
 }
 
 test(`kill -9 under load, ${counts.killRounds} times, loses and reorders nothing; state counts each event once, and items are delivered in order (SEED=${seed})`, async () => {
-  console.log(`SEED=${seed}`)
   const random = createRandomStream(seed, 'kill')
   await using stage = await createStage({
-    seed,
     workers: 32,
     keys: 300,
     handlers: { 'counter.mjs': counter, 'ledger.mjs': ledger },

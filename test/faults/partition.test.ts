@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { createRandomStream } from '../../src/emulator/random.ts'
@@ -8,17 +7,14 @@ import { isAcknowledged } from '../support/history.ts'
 import type { Effect } from '../support/ledger.ts'
 import { startProxy } from '../support/proxy.ts'
 import { until } from '../support/until.ts'
-import { createStage } from './stage.ts'
-
-const seed = process.env['SEED'] ?? randomBytes(4).toString('hex')
+import { createStage, seed } from './stage.ts'
 
 test(`${counts.partitions} partitions between forwarding and app delay no acknowledgement, and events arrive afterwards in order (SEED=${seed})`, async () => {
-  console.log(`SEED=${seed}`)
   const random = createRandomStream(seed, 'partition')
   await using app = await AppServer.start()
   await using network = await startProxy(app.port)
   const url = `http://127.0.0.1:${network.port}/app`
-  await using stage = await createStage({ seed, keys: 100, env: { INBOX_FORWARD_URL: url } })
+  await using stage = await createStage({ keys: 100, env: { INBOX_FORWARD_URL: url } })
   const { sidecar, client } = stage
   await sidecar.start()
   await stage.acknowledge(60)

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { createRandomStream } from '../../src/emulator/random.ts'
@@ -6,10 +5,9 @@ import { counts } from '../counts.ts'
 import { has } from '../support/tools.ts'
 import { lossesOf } from './power-loss-check.ts'
 import { PowerLossImage } from './power-loss-image.ts'
-import { createStage } from './stage.ts'
+import { createStage, seed } from './stage.ts'
 
 const service = [process.execPath, fileURLToPath(new URL('power-loss-service.ts', import.meta.url))]
-const seed = process.env['SEED'] ?? randomBytes(4).toString('hex')
 
 type Stage = Awaited<ReturnType<typeof createStage>>
 
@@ -30,7 +28,7 @@ async function cutPower({ sidecar, load }: Stage): Promise<void> {
 
 describe.skipIf(!has('cc'))(`${counts.powerCuts} power cuts under load (needs cc; SEED=${seed})`, () => {
   test('lose no acknowledged event, no bytes and no order', async () => {
-    await using stage = await createStage({ seed })
+    await using stage = await createStage()
     await cutPower(stage)
     await stage.sidecar.start()
     expect(await stage.sidecar.log('database opened')).toMatchObject({ synchronous: 2, cleanStop: false })
@@ -38,7 +36,7 @@ describe.skipIf(!has('cc'))(`${counts.powerCuts} power cuts under load (needs cc
   })
 
   test('lose acknowledged events with synchronous=NORMAL, so this check can fail', async () => {
-    await using stage = await createStage({ seed, command: service })
+    await using stage = await createStage({ command: service })
     await cutPower(stage)
     expect(stage.sidecar.output.lines[0]).toMatchObject({ msg: 'listening', synchronous: 1 })
     expect(await lossesOf(stage.sidecar, stage.client)).toContainEqual(

@@ -2,11 +2,10 @@ import { readFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { expect, test } from 'vitest'
 import { counts } from '../counts.ts'
-import { isAcknowledged, RecordingClient, toDelivery, type Delivery } from '../support/history.ts'
+import { eventDelivery, isAcknowledged, RecordingClient } from '../support/history.ts'
 import { effectsHandler } from '../support/ledger.ts'
 import { RawConnection, requestBytes } from '../support/raw-http.ts'
 import { serveCommand, Sidecar } from '../support/sidecar.ts'
-import { eventBytes } from '../support/signed.ts'
 import { until } from '../support/until.ts'
 import { examine as examineAll } from './power-loss-check.ts'
 
@@ -17,9 +16,7 @@ function under(limits: string): readonly string[] {
   return ['sh', '-c', `${limits}; exec "$@"`, 'sh', ...serveCommand]
 }
 
-function anEvent(id: string, bytes = 0): Delivery {
-  return toDelivery(eventBytes({ id, data: { note: 'x'.repeat(bytes) } }), { id })
-}
+const anEvent = (id: string, bytes = 0) => eventDelivery({ id, data: { note: 'x'.repeat(bytes) } })
 
 /** At the limit an outcome may not be stored, so an attempt may repeat without a crash. */
 const examine = async (sidecar: Sidecar, client: RecordingClient) =>

@@ -4,12 +4,11 @@ import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { sign } from '../../src/signature/sign.ts'
-import { RecordingClient, toDelivery, type Delivery } from '../support/history.ts'
+import { eventDelivery, RecordingClient } from '../support/history.ts'
 import { effectsHandler, readLedger } from '../support/ledger.ts'
 import { Load } from '../support/load.ts'
 import { serveCommand, Sidecar } from '../support/sidecar.ts'
 import { until } from '../support/until.ts'
-import { eventBytes } from '../support/signed.ts'
 import { examine } from './power-loss-check.ts'
 
 const canUnshare = spawnSync('unshare', ['--pid', '--fork', 'true']).status === 0
@@ -30,9 +29,7 @@ export default defineHandler({
 `,
 }
 
-function anEvent(id: string, type = 'test.event'): Delivery {
-  return toDelivery(eventBytes({ id, type }), { id })
-}
+const anEvent = (id: string, type = 'test.event') => eventDelivery({ id, type })
 
 test('SIGTERM under load: exit 0 in time, nothing lost, the run in flight released uncharged', async () => {
   const shutdownMs = 3_000

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { createRandomStream, type RandomStream } from '../../src/emulator/random.ts'
@@ -7,16 +6,15 @@ import { canMount, has } from '../support/tools.ts'
 import { until } from '../support/until.ts'
 import { WallClock } from './clock.ts'
 import { aDisk } from './disk.ts'
-import { createStage } from './stage.ts'
+import { createStage, seed } from './stage.ts'
 
-const seed = process.env['SEED'] ?? randomBytes(4).toString('hex')
 const diskSize = '4g'
 
 /** State shared by the faults of one soak. The disk and the clock are missing if this machine can't provide them. */
 async function aSoak(opened: AsyncDisposableStack) {
   const disk = canMount() ? opened.use(await aDisk(`size=${diskSize}`)) : undefined
   const env = { INBOX_DISK_RESERVE: '0', ...(disk && { INBOX_DATABASE_URL: `sqlite:${disk.file}` }) }
-  const stage = opened.use(await createStage({ seed, keys: 2_000, env }))
+  const stage = opened.use(await createStage({ keys: 2_000, env }))
   const clock = has('cc') ? await WallClock.create(stage.sidecar.dir) : undefined
   return { ...stage, disk, clock, start: () => stage.sidecar.start(clock?.env) }
 }

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { createRandomStream } from '../../src/emulator/random.ts'
 import { checkHistory } from '../support/checks.ts'
 import { requeueCrashed } from '../support/dead-letters.ts'
@@ -7,8 +8,10 @@ import { Load } from '../support/load.ts'
 import { Sidecar, type SidecarOptions } from '../support/sidecar.ts'
 import { historyOf } from './power-loss-check.ts'
 
+/** Seed of this run. SEED repeats a run. */
+export const seed = process.env['SEED'] ?? randomBytes(4).toString('hex')
+
 export interface StageOptions extends SidecarOptions {
-  readonly seed: string
   readonly workers?: number
   readonly keys?: number
 }
@@ -23,7 +26,8 @@ export interface Examined {
 }
 
 /** A sidecar whose handler records its effects, and a load. Neither is started. */
-export async function createStage({ seed, workers = 16, keys = 200, ...options }: StageOptions) {
+export async function createStage({ workers = 16, keys = 200, ...options }: StageOptions = {}) {
+  console.log(`SEED=${seed}`)
   const random = createRandomStream(seed, 'load')
   const handlers = { 'effects.mjs': effectsHandler({ busyMs: 2 }), ...options.handlers }
   const sidecar = await Sidecar.create({ ...options, handlers })

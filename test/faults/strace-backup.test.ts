@@ -1,38 +1,27 @@
 import { spawn } from 'node:child_process'
-import { copyFile, mkdir, readdir, readFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { readdir, readFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { backupDatabase, verifyBackup } from '../../src/inbox/sqlite/backup.ts'
 import { createSqliteInbox } from '../../src/inbox/sqlite/inbox.ts'
 import { anEvent } from '../conformance/stage.ts'
 import { cliFile } from '../support/cli.ts'
-import { createTempDir } from '../support/temp-dir.ts'
+import { databaseFiles } from '../support/sqlite-files.ts'
 import { canTrace } from '../support/tools.ts'
 import { straceCommand } from './strace.ts'
 
+const { newDatabaseFile, copyDatabase } = databaseFiles()
+
 /** A database with 30 events, some of them in its -wal, and a backup with 10. */
 async function stage() {
-  const dir = await createTempDir()
-  const at = (name: string) => join(dir.path, name)
-  const inbox = await createSqliteInbox({ file: at('live.db') })
+  const file = newDatabaseFile()
+  const inbox = await createSqliteInbox({ file })
   const accept = (from: number) => inbox.accept(Array.from({ length: 10 }, (_, n) => anEvent(`e${from + n}`)))
   await accept(0)
-  await backupDatabase(at('live.db'), at('backup.db'))
+  await backupDatabase(file, `${file}.backup`)
   await accept(10)
   await accept(20)
-  return {
-    at,
-    /** Copies the database into a folder, like after a crash. */
-    async crashed(name: string): Promise<string> {
-      await mkdir(at(name))
-      for (const side of ['', '-wal']) await copyFile(at(`live.db${side}`), join(at(name), `inbox.db${side}`))
-      return join(at(name), 'inbox.db')
-    },
-    async [Symbol.asyncDispose]() {
-      await inbox.close()
-      await dir[Symbol.asyncDispose]()
-    },
-  }
+  return { file, backup: `${file}.backup`, [Symbol.asyncDispose]: () => inbox.close() }
 }
 
 /** Runs a command on a database, with a prefix such as strace. Returns the exit code; null after a signal. */
@@ -53,9 +42,9 @@ describe.skipIf(!canTrace())('files of backup and restore (needs strace)', () =>
       await using it = await stage()
       const found: number[] = []
       for (let when = 1, code: number | null = null; code !== 0; when += 1) {
-        const file = await it.crashed(`killed-${when}`)
+        const file = copyDatabase(it.file)
         const killed = straceCommand(`/^${call}(at2?)?$:signal=KILL:when=${when}`, [])
-        code = await run(killed, ['restore', it.at('backup.db')], file)
+        code = await run(killed, ['restore', it.backup], file)
         found.push(verifyBackup(file).events)
       }
       expect(found.filter((events) => events !== 30 && events !== 10)).toEqual([])
@@ -66,20 +55,20 @@ describe.skipIf(!canTrace())('files of backup and restore (needs strace)', () =>
 
   test('a restore keeps the old database on a file system without hard links', async () => {
     await using it = await stage()
-    const file = await it.crashed('unlinked')
+    const file = copyDatabase(it.file)
     const refused = straceCommand('/^link(at)?$:error=EPERM', [])
-    expect(await run(refused, ['restore', it.at('backup.db')], file)).toBe(0)
-    const names = (await readdir(it.at('unlinked'))).filter((name) => name.startsWith('inbox.db.replaced-'))
-    const found = [file, ...names.map((name) => it.at(`unlinked/${name}`))].map((name) => verifyBackup(name).events)
+    expect(await run(refused, ['restore', it.backup], file)).toBe(0)
+    const names = (await readdir(dirname(file))).filter((name) => name.startsWith('inbox.db.replaced-'))
+    const found = [file, ...names.map((name) => join(dirname(file), name))].map((name) => verifyBackup(name).events)
     expect(found).toEqual([10, 30])
   })
 
   test('a backup is durable before it gets its name, and the name before the command ends', async () => {
     await using it = await stage()
-    const trace = it.at('trace')
+    const trace = `${it.file}.trace`
     const traced = ['strace', '-f', '-y', '-o', trace, '-e', 'trace=/^(pwrite64|write|fsync|fdatasync|rename)']
-    expect(await run(traced, ['backup', it.at('copy.db')], it.at('live.db'))).toBe(0)
-    const folder = it.at('').replace(/\/$/, '')
+    expect(await run(traced, ['backup', join(dirname(it.file), 'copy.db')], it.file)).toBe(0)
+    const folder = dirname(it.file)
     const steps = (await readFile(trace, 'utf8')).split('\n').flatMap((line) => {
       if (/ p?write(64)?\(\d+<[^>]*copy\.db\.partial>/.test(line)) return 'write'
       if (/ f(data)?sync\(\d+<[^>]*copy\.db\.partial>\) = 0/.test(line)) return 'sync'

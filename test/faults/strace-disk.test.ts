@@ -1,5 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import { answerLimitMs, isAcknowledged, RecordingClient, toDelivery, type RecordedRequest } from '../support/history.ts'
+import {
+  answerLimitMs,
+  eventDelivery,
+  isAcknowledged,
+  RecordingClient,
+  type RecordedRequest,
+} from '../support/history.ts'
 import { RawConnection, requestBytes } from '../support/raw-http.ts'
 import { Sidecar, serveCommand, type SidecarOptions } from '../support/sidecar.ts'
 import { delivery, eventBytes } from '../support/signed.ts'
@@ -12,7 +18,7 @@ import { injectFault, straceCommand } from './strace.ts'
 
 /** A stage that records disk writes to simulate power cuts, if `cc` is installed. */
 async function createDiskStage(options: SidecarOptions = {}) {
-  const stage = await createStage({ seed: 'strace', keys: 50, ...options })
+  const stage = await createStage({ keys: 50, ...options })
   const image = has('cc') ? await PowerLossImage.create(stage.sidecar) : undefined
   return {
     ...stage,
@@ -54,7 +60,7 @@ describe.skipIf(!canTrace())('a failing fsync (needs strace)', () => {
     await stage.start()
     await stage.acknowledge(60)
     await sidecar.drained()
-    await client.deliver(toDelivery(eventBytes({ id, type: 'test.endless' }), { id }))
+    await client.deliver(eventDelivery({ id, type: 'test.endless' }))
     await sidecar.log('endless began')
 
     await using _fault = await injectFault(sidecar.pid, fault)
@@ -78,7 +84,7 @@ describe.skipIf(!canTrace())('a failing fsync (needs strace)', () => {
     using late = await RawConnection.open(Number(new URL(sidecar.url).port))
     const bytes = requestBytes(delivery(eventBytes({ id: 'late' })))
     late.send(bytes.subarray(0, -1))
-    const event = toDelivery(eventBytes({ id: 'before' }), { id: 'before' })
+    const event = eventDelivery({ id: 'before' })
     expect(await client.deliver(event)).toMatchObject({ answer: 200 })
 
     await using _fault = await injectFault(sidecar.pid, 'fsync:error=EIO')
@@ -97,7 +103,7 @@ describe.skipIf(!canTrace())('a failing fsync (needs strace)', () => {
     expect(sidecar.output.text).toMatch(/inbox\.db cannot be opened: .*SQLITE_IOERR|EIO/)
     await sidecar.start({ TRACED: '' })
     using client = new RecordingClient({ url: () => sidecar.url })
-    const event = toDelivery(eventBytes({ id: 'a' }), { id: 'a' })
+    const event = eventDelivery({ id: 'a' })
     expect(await client.deliver(event)).toMatchObject({ answer: 200 })
   })
 })
@@ -115,7 +121,7 @@ describe.skipIf(!canTrace())('failing writes (needs strace)', () => {
     try {
       for (let n = 0; n < 20; n += 1) {
         const id = `unlucky_${n}`
-        expect(await client.deliver(toDelivery(eventBytes({ id }), { id }))).toMatchObject({ answer: 503 })
+        expect(await client.deliver(eventDelivery({ id }))).toMatchObject({ answer: 503 })
       }
       expect(await readiness(sidecar)).toBe(503)
       expect(client.requests.slice(before).filter(isAcknowledged)).toEqual([])

@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -19,14 +19,13 @@ import { serveCommand } from '../support/sidecar.ts'
 import { freePort } from '../support/stream-sinks.ts'
 import { until } from '../support/until.ts'
 import { historyOf } from './power-loss-check.ts'
-import { createStage } from './stage.ts'
+import { createStage, seed } from './stage.ts'
 // This process reads the file with the schema of the next version, too.
 import { nextNumber } from './upgrade-newer.ts'
 
 // The import above adds a migration. Later files in this process must not see it.
 afterAll(() => void (migrations as unknown[]).pop())
 
-const seed = process.env['SEED'] ?? randomBytes(4).toString('hex')
 const nextVersion = fileURLToPath(new URL('upgrade-newer.ts', import.meta.url))
 const [node = '', ...serve] = serveCommand
 /** `NEXT=--import=…` in the environment starts the next version. */
@@ -35,9 +34,8 @@ const newer = { NEXT: `--import=${nextVersion}` }
 const older = { NEXT: '' }
 
 test(`an upgrade with ${counts.upgradeBacklog} open runs survives ${counts.upgradeKills} kills; the older version refuses the file and serves the copy (SEED=${seed})`, async () => {
-  console.log(`SEED=${seed}`)
   const random = createRandomStream(seed, 'upgrade')
-  await using stage = await createStage({ seed, command })
+  await using stage = await createStage({ command })
   const { sidecar, client, load } = stage
   const file = sidecar.databaseFile
   const copy = `${file}.before-${nextNumber}`

@@ -6,9 +6,8 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { lockDatabase } from '../../src/inbox/sqlite/lock.ts'
 import { cliFile, runCli } from '../support/cli.ts'
-import { RecordingClient, toDelivery } from '../support/history.ts'
+import { eventDelivery, RecordingClient } from '../support/history.ts'
 import { Sidecar } from '../support/sidecar.ts'
-import { eventBytes } from '../support/signed.ts'
 import { createTempDir } from '../support/temp-dir.ts'
 import { until } from '../support/until.ts'
 
@@ -37,7 +36,7 @@ test('serve handles events after the reader of its log is gone', async () => {
   sidecar.stopReading()
   for (let n = 1; n <= 20; n++) {
     const id = `evt_${n}`
-    const { answer } = await client.deliver(toDelivery(eventBytes({ id }), { id }))
+    const { answer } = await client.deliver(eventDelivery({ id }))
     expect(answer).toBe(200)
     await until(async () => (await readFile(sidecar.effectsFile, 'utf8').catch(() => '')).includes(`${id}\n`), id)
   }

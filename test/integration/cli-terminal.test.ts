@@ -2,9 +2,8 @@ import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { inTerminal, outputOf } from '../support/cli.ts'
-import { RecordingClient, toDelivery } from '../support/history.ts'
+import { eventDelivery, RecordingClient } from '../support/history.ts'
 import { serveCommand, Sidecar } from '../support/sidecar.ts'
-import { eventBytes } from '../support/signed.ts'
 import { has } from '../support/tools.ts'
 import { until } from '../support/until.ts'
 
@@ -61,7 +60,7 @@ test.skipIf(!hasTerminals)(
       env: { INBOX_SHUTDOWN_MS: '3000' },
     })
     using client = new RecordingClient({ url: () => sidecar.url })
-    await client.deliver(toDelivery(eventBytes({ id: 'evt_1' }), { id: 'evt_1' }))
+    await client.deliver(eventDelivery({ id: 'evt_1' }))
     await sidecar.log('began')
     const pid = Number(await readFile(`${sidecar.databaseFile}.pid`, 'utf8'))
     using leftover = new DisposableStack()

@@ -74,7 +74,7 @@ test.each(['SIGINT', 'SIGTERM'] as const)('serves REST and control until %s, the
   expect(await emulator.stop()).toMatchObject({ code: 0, errors: '' })
 })
 
-test('R5 with a certificate it serves HTTPS only', async () => {
+test('R5 R108 with a certificate it serves HTTPS only', async () => {
   await using dir = await createTempDir()
   await writeFile(join(dir.path, 'cert.pem'), tlsPair.cert)
   await writeFile(join(dir.path, 'key.pem'), tlsPair.key)
@@ -82,7 +82,7 @@ test('R5 with a certificate it serves HTTPS only', async () => {
   const emulator = await start(dir.path, '--history 0s --tls-cert cert.pem --tls-key key.pem --json')
   const { url } = linesOf(emulator)[0]!
   expect(url).toMatch(/^https:/)
-  await expect(get(String(url).replace('https', 'http'), 'x')).rejects.toThrow()
+  await expect(fetch(String(url).replace('https', 'http'))).rejects.toThrow('fetch failed')
   expect((await emulator.stop()).code).toBe(0)
   const mismatch = await runCli(argsOf('--tls-cert cert.pem --tls-key other.pem'), { cwd: dir.path, env })
   const errors = expect.stringContaining('must be PEM files of the same pair: they belong to different pairs')
@@ -90,7 +90,10 @@ test('R5 with a certificate it serves HTTPS only', async () => {
 })
 
 test.each([
-  ['--webhook ftp://example.test/ --secret env:WEBHOOK_SECRET', 'usage: webhook URL must be http:// or https://'],
+  [
+    '--webhook ftp://example.test/ --secret env:WEBHOOK_SECRET',
+    'usage: --webhook must be https, or http on this machine',
+  ],
   ['--webhook http://127.0.0.1:1/', 'usage: --webhook and --secret go together'],
   ['--webhook http://127.0.0.1:1/ --rate fast', 'Expected a number from'],
   ['--webhook http://127.0.0.1:1/ --count 1.5', 'Expected a whole number from 1'],

@@ -2,12 +2,10 @@ import { expect, test, vi } from 'vitest'
 import { createTestClock } from '../../src/base/clock.ts'
 import { createEmulator } from '../../src/emulator/emulator.ts'
 import type { SeedInput } from '../../src/emulator/seed/schema.ts'
-import { tlsPair } from '../fixtures/tls.ts'
 import { AppServer } from '../support/app-server.ts'
-import { send } from '../support/exact-request.ts'
 import { headerOf, jsonOf, RawConnection } from '../support/raw-http.ts'
 import { answerStatus, createTestReceiver } from './emulator-receiver.ts'
-import { apiKey, ask, controlToken, postJson, startStage, testSeed, type Answer } from './emulator-stage.ts'
+import { apiKey, ask, postJson, startStage, testSeed, type Answer } from './emulator-stage.ts'
 
 // Simulating hours of history takes long on a busy machine.
 vi.setConfig({ testTimeout: 300_000 })
@@ -97,24 +95,6 @@ test('R1 A3 rejects CONNECT in the envelope', async () => {
   const answer = await connection.answer()
   expect([answer.status, headerOf(answer, 'x-ratelimit-limit')]).toEqual([405, '10'])
   expect(jsonOf(answer)).toMatchObject({ success: false, error: { code: 'method_not_allowed' } })
-})
-
-test('R5 R108 with a certificate it serves HTTPS; plain HTTP gets no data', async () => {
-  await using stage = await startStage({ listen: { ...listen, tls: tlsPair } })
-  const url = stage.emulator.url ?? ''
-  const headers = { Authorization: `Bearer ${apiKey}` }
-  expect(await send(`${url}/v1/networks`, 'GET', headers)).toMatchObject({ status: 200, json: { success: true } })
-  const hook = postJson({ url: 'https://example.com/', events: ['*'] })
-  for (const [path, token, init] of [
-    ['/v1/networks', apiKey, {}],
-    ['/v1/webhooks', apiKey, hook],
-    ['/_emulator/clock', controlToken, {}],
-    ['/', apiKey, {}],
-  ] as const) {
-    const request = { ...init, headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' } }
-    await expect(fetch(`${url.replace('https', 'http')}${path}`, request)).rejects.toThrow()
-  }
-  expect(stage.emulator.accounts.webhooks()).toEqual([])
 })
 
 test('if it listens beyond loopback, only URLs of its operator may be private', async () => {

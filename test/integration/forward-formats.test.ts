@@ -3,11 +3,9 @@ import { CloudEvent, HTTP } from 'cloudevents'
 import { Webhook } from 'standardwebhooks'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { sign } from '../../src/signature/sign.ts'
-import { createSignedRequest } from '../../src/app/testing/index.ts'
 import { startTestApp, testSecret } from '../support/app.ts'
 import { AppServer, type AppRequest } from '../support/app-server.ts'
 import { deliver, eventBytes } from '../support/signed.ts'
-import { until } from '../support/until.ts'
 
 const key = Buffer.from('0123456789abcdef01234567').toString('base64')
 const nextKey = Buffer.from('another-key-of-24-bytes!').toString('base64')
@@ -33,13 +31,6 @@ const oddId = 'evt.1 "→"\n'
 
 const longId = '→'.repeat(255)
 
-const desk = {
-  path: '/hooks/desk',
-  secrets: 'secret-of-the-desk',
-  verify: { scheme: 'hmac-sha256', header: 'x-signature' },
-  id: 'body.id',
-} as const
-
 const enqueuing = `import { defineHandler } from 'onchain-inbox'
   export default defineHandler({ type: '*', run(event, ctx) {
     for (const sink of ['prefixed', 'structured']) ctx.enqueue(sink, { seen: event.id })
@@ -52,20 +43,12 @@ let requests: readonly AppRequest[]
 beforeAll(async () => {
   const server = opened.use(await AppServer.start())
   const sinks = Object.entries(forwards).map(([name, options]) => {
-    return [name, { kind: 'forward', url: new URL(`/${name}`, server.url).href, types: '*', source: '*', ...options }]
+    return [name, { kind: 'forward', url: new URL(`/${name}`, server.url).href, types: '*', ...options }]
   })
-  const settings = {
-    INBOX_SOURCES: JSON.stringify({ desk }),
-    INBOX_SINKS: JSON.stringify(Object.fromEntries(sinks)),
-  }
+  const settings = { INBOX_SINKS: JSON.stringify(Object.fromEntries(sinks)) }
   const app = opened.use(await startTestApp({ settings, handlers: { 'enqueuing.mjs': enqueuing } }))
   for (const raw of [exact, odd, eventBytes({ id: longId })]) await deliver(app, raw)
-  const request = await createSignedRequest({ source: desk, body: exact.toString() })
-  await until(
-    async () => (await fetch(new URL(desk.path, app.url), request)).ok,
-    'the delivery to the desk is accepted',
-  )
-  requests = await server.received(4 * sinks.length + 6)
+  requests = await server.received(3 * sinks.length + 6)
 })
 afterAll(() => opened.disposeAsync())
 
@@ -132,12 +115,6 @@ describe('a forward as CloudEvents', () => {
   test('keeps any id and type', () => {
     const event: unknown = JSON.parse(ofOdd('structured').body.toString())
     expect(event).toMatchObject({ id: oddId, type: 'wallet.→', data: { x: 1 } })
-  })
-
-  test('of the same id from another source has the id and path of that source', () => {
-    const { headers, body } = got('structured', 'structured:desk/evt_1')
-    expect(headers['x-inbox-event-id']).toBe('desk/evt_1')
-    expect(JSON.parse(body.toString())).toMatchObject({ id: 'desk/evt_1', source: '/inbox/desk' })
   })
 
   test('gives enqueued items their own type', () => {

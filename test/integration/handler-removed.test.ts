@@ -1,16 +1,15 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { RecordingClient, toDelivery } from '../support/history.ts'
+import { eventDelivery, RecordingClient } from '../support/history.ts'
 import { Sidecar } from '../support/sidecar.ts'
-import { eventBytes } from '../support/signed.ts'
 
 const failing = `export default { type: '*', run() { throw new Error('not now') } }`
 
 test('a start logs removed handlers with open runs', async () => {
   await using sidecar = await Sidecar.start({ handlers: { 'trades.mjs': failing } })
   using client = new RecordingClient({ url: () => sidecar.url })
-  await client.deliver(toDelivery(eventBytes({ id: 'evt_1' }), { id: 'evt_1' }))
+  await client.deliver(eventDelivery({ id: 'evt_1' }))
   await sidecar.log('attempt failed, retry scheduled')
   await sidecar.stop()
 

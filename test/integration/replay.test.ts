@@ -1,9 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
 import { runCli } from '../support/cli.ts'
-import { RecordingClient, toDelivery } from '../support/history.ts'
+import { eventDelivery, RecordingClient } from '../support/history.ts'
 import { Sidecar, testToken } from '../support/sidecar.ts'
-import { eventBytes } from '../support/signed.ts'
 import { until } from '../support/until.ts'
 
 /** Counts its runs, and writes the context of each. */
@@ -30,7 +29,7 @@ export default defineSink({
   },
 })`
 
-const anEvent = (id: string, type = 'wallet.large_trade') => toDelivery(eventBytes({ id, type }), { id })
+const anEvent = (id: string, type = 'wallet.large_trade') => eventDelivery({ id, type })
 
 async function start(handlers: Readonly<Record<string, string>> = { 'noting.mjs': noting, 'sink.mjs': sink }) {
   const sidecar = await Sidecar.start({ handlers })

@@ -213,18 +213,6 @@ describe('a source', () => {
     expect(String(await inflateOne())).toBe('{}')
   })
 
-  test('keeps unusable bodies in quarantine, per source', async () => {
-    await using app = await startTestApp({ settings })
-    for (const name of ['desk', 'alchemy'] as const) {
-      expect(await post(app, signedBy(name, '{'))).toMatchObject({ status: 200 })
-    }
-    const { data } = await app.inbox.quarantine({ limit: 9 })
-    expect(data.map(({ id, reason }) => [id.split(':')[0], reason])).toEqual([
-      ['alchemy/sha256', 'not_json'],
-      ['desk/sha256', 'not_json'],
-    ])
-  })
-
   test('quarantines all bodies of one signature as one, where bytes can move between body and timestamp', async () => {
     await using app = await startTestApp({ settings })
     const { target, headers } = signedBy('streams', '7')
@@ -240,10 +228,13 @@ describe('a source', () => {
     expect(await app.inbox.stats()).toMatchObject({ lastSeq: 0 })
   })
 
-  test('owns its ids: the default source cannot use them', async () => {
+  test('owns its ids, also in quarantine: the default source cannot use them', async () => {
     await using app = await startTestApp({ settings })
     expect((await post(app, delivery(eventBytes({ id: 'desk/same' })))).text).toContain('quarantined')
     expect((await post(app, delivery(eventBytes({ id: 'other/same' })))).text).toContain('accepted')
+    expect((await post(app, signedBy('desk', '{'))).text).toContain('"quarantined","id":"desk/sha256:')
+    const { data } = await app.inbox.quarantine({ limit: 9 })
+    expect(data.map(({ reason }) => reason)).toEqual(['not_json', 'bad_id'])
   })
 
   test('has its own health and metrics', async () => {

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import http from 'node:http'
 import { sign } from '../../src/signature/sign.ts'
 import { testSecret } from './app.ts'
+import { eventBytes, type EventParts } from './signed.ts'
 
 /** A signed delivery. */
 export interface Delivery {
@@ -32,6 +33,10 @@ export const answerLimitMs = 5_000
 
 export function toDelivery(raw: Buffer, given: { readonly id: string; readonly key?: string | null }): Delivery {
   return { id: given.id, key: given.key ?? null, raw, signature: sign(raw, testSecret) }
+}
+
+export function eventDelivery(parts: EventParts, key: string | null = null): Delivery {
+  return toDelivery(eventBytes(parts), { id: parts.id, key })
 }
 
 export function digestOf(raw: Uint8Array): string {

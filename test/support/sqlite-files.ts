@@ -3,17 +3,17 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll } from 'vitest'
 
-/** Functions for databases on the disk. Call it once in a test file: the databases are removed after its tests. */
-export function databaseFiles() {
-  const root = mkdtempSync(join(tmpdir(), 'inbox-test-'))
+/** Functions for database files in a folder. Call it once in a test file: the databases are removed after its tests. */
+export function databaseFiles(folder = tmpdir()) {
+  const root = mkdtempSync(join(folder, 'inbox-test-'))
   let count = 0
   afterAll(() => rmSync(root, { recursive: true }))
 
   /** The path of a database in a new folder. */
   function newDatabaseFile(): string {
-    const folder = join(root, String(++count))
-    mkdirSync(folder)
-    return join(folder, 'inbox.db')
+    const own = join(root, String(++count))
+    mkdirSync(own)
+    return join(own, 'inbox.db')
   }
 
   /** Copies a database as it is on the disk, like after kill -9. Returns the path of the copy. */

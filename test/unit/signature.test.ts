@@ -17,11 +17,15 @@ const rfc4231 = [
 ] as const
 
 describe('sign and verify', () => {
-  test.each(rfc4231)('R72 create and accept the digest of RFC 4231 with key %s', (key, data, digest) => {
-    const secret: Secret = { label: 'main', key: createSecretKey(Buffer.from(key, 'hex')) }
-    expect(sign(Buffer.from(data), secret)).toBe(digest)
-    expect(verify(Buffer.from(data), digest, [secret])).toEqual({ ok: true, label: 'main' })
-  })
+  test.each(rfc4231)(
+    'R72 A30 create the digest of RFC 4231 with key %s, and accept it in lower and upper case',
+    (key, data, digest) => {
+      const secret: Secret = { label: 'main', key: createSecretKey(Buffer.from(key, 'hex')) }
+      expect(sign(Buffer.from(data), secret)).toBe(digest)
+      for (const sent of [digest, digest.toUpperCase()])
+        expect(verify(Buffer.from(data), sent, [secret])).toEqual({ ok: true, label: 'main' })
+    },
+  )
 
   const [secret, other] = parseSecrets('new:0123456789abcdef,old:fedcba9876543210')
   const body = Buffer.from('{"id":"evt_1"}')
@@ -35,10 +39,6 @@ describe('sign and verify', () => {
     }
   })
 
-  test('A30 accept upper-case hex', () => {
-    expect(verify(body, signature.toUpperCase(), [secret!])).toEqual({ ok: true, label: 'new' })
-  })
-
   test.each([
     ['R75 A31 missing', undefined, 'missing'],
     ['R75 A31 empty', '', 'missing'],
@@ -50,16 +50,11 @@ describe('sign and verify', () => {
     ['A30 a last character that is not hex', `${signature.slice(0, 63)}g`, 'malformed'],
     ['A30 a line break after it', `${signature}\n`, 'malformed'],
     ['A30 letters that only fold to hex', `${signature.slice(0, 63)}\u212a`, 'malformed'],
-    ['R75 of other bytes', sign(Buffer.from('{"id":"evt_2"}'), secret!), 'mismatch'],
+    ['R73 R75 of the body with a line break', sign(Buffer.from('{"id":"evt_1"}\n'), secret!), 'mismatch'],
     ['R75 with another secret', sign(body, 'another secret !'), 'mismatch'],
     ['R75 with an empty secret', sign(body, ''), 'mismatch'],
   ])('%s is rejected', (_title, header, reason) => {
     expect(verify(body, header, [secret!, other!])).toEqual({ ok: false, reason })
-  })
-
-  test('R73 reject a body with one changed byte, even white space', () => {
-    expect(verify(Buffer.from('{"id": "evt_1"}'), signature, [secret!])).toEqual({ ok: false, reason: 'mismatch' })
-    expect(verify(Buffer.from('{"id":"evt_1"}\n'), signature, [secret!])).toEqual({ ok: false, reason: 'mismatch' })
   })
 
   test('A32 accept old and new secrets while both are configured', () => {

@@ -1,28 +1,27 @@
 import Sqlite from 'better-sqlite3'
-import { readdirSync } from 'node:fs'
-import { copyFile, readFile, stat, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { existsSync, readdirSync } from 'node:fs'
+import { readFile, stat, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { backupDatabase, restoreDatabase, verifyBackup } from '../../src/inbox/sqlite/backup.ts'
 import { createSqliteInbox } from '../../src/inbox/sqlite/inbox.ts'
 import { anEvent, ordered } from '../conformance/stage.ts'
-import { createTempDir } from '../support/temp-dir.ts'
+import { databaseFiles } from '../support/sqlite-files.ts'
+
+const { newDatabaseFile, copyDatabase } = databaseFiles()
 
 async function stage() {
-  const dir = await createTempDir()
-  const at = (name: string) => join(dir.path, name)
-  const inbox = await createSqliteInbox({ file: at('inbox.db') })
+  const file = newDatabaseFile()
+  const at = (name: string) => join(dirname(file), name)
+  const inbox = await createSqliteInbox({ file })
   await inbox.register([ordered])
   let sent = 0
   return {
     at,
     inbox,
-    names: () => readdirSync(dir.path),
+    names: () => readdirSync(dirname(file)),
     accept: (count: number) => inbox.accept(Array.from({ length: count }, () => anEvent(`e${(sent += 1)}`))),
-    async [Symbol.asyncDispose]() {
-      await inbox.close()
-      await dir[Symbol.asyncDispose]()
-    },
+    [Symbol.asyncDispose]: () => inbox.close(),
   }
 }
 
@@ -72,25 +71,23 @@ test.each([
   const damaged = expect.objectContaining({ code: 'database_corrupt' })
   expect(() => verifyBackup(it.at('copy.db'))).toThrow(damaged)
   await expect(restoreDatabase(it.at('copy.db'), it.at('inbox.db'), 0)).rejects.toEqual(damaged)
-  await using again = {
-    inbox: await createSqliteInbox({ file: it.at('inbox.db') }),
-    [Symbol.asyncDispose]: () => again.inbox.close(),
-  }
-  expect((await again.inbox.stats()).lastSeq).toBe(500)
+  const again = await createSqliteInbox({ file: it.at('inbox.db') })
+  expect((await again.stats()).lastSeq).toBe(500)
+  await again.close()
 })
 
 async function crashed(it: Awaited<ReturnType<typeof stage>>): Promise<string> {
   await it.accept(100)
-  for (const side of ['', '-wal']) await copyFile(it.at(`inbox.db${side}`), it.at(`left.db${side}`))
-  expect((await stat(it.at('left.db-wal'))).size).toBeGreaterThan(0)
-  return it.at('left.db')
+  const file = copyDatabase(it.at('inbox.db'), ['', '-wal'])
+  expect((await stat(`${file}-wal`)).size).toBeGreaterThan(0)
+  return file
 }
 
 test('a database with commits in its -wal is verified without a change, even while it is in use', async () => {
   await using it = await stage()
   const file = await crashed(it)
   for (let n = 0; n < 2; n += 1) expect(verifyBackup(file)).toMatchObject({ events: 100 })
-  expect(it.names()).toContain('left.db-wal')
+  expect(existsSync(`${file}-wal`)).toBe(true)
   expect(verifyBackup(it.at('inbox.db'))).toMatchObject({ events: 100 })
   await it.accept(50)
   expect(verifyBackup(it.at('inbox.db'))).toMatchObject({ events: 150 })

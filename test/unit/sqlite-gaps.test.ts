@@ -1,23 +1,23 @@
 import { rmSync } from 'node:fs'
-import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { createTestClock } from '../../src/base/clock.ts'
 import { backupDatabase, restoreDatabase } from '../../src/inbox/sqlite/backup.ts'
 import { createLocalSqliteInbox } from '../../src/inbox/sqlite/local.ts'
 import { openFileStore } from '../../src/inbox/sqlite/open.ts'
 import { anEvent } from '../conformance/stage.ts'
-import { createTempDir } from '../support/temp-dir.ts'
+import { databaseFiles } from '../support/sqlite-files.ts'
+
+const { newDatabaseFile } = databaseFiles()
 
 async function stage() {
-  const dir = await createTempDir()
   const clock = createTestClock()
-  const file = join(dir.path, 'inbox.db')
+  const file = newDatabaseFile()
   const open = async () => createLocalSqliteInbox(await openFileStore(file, { clock }), { clock })
   let inbox = await open()
   await inbox.startServing()
   return {
-    at: (name: string) => join(dir.path, name),
     file,
+    backup: `${file}.backup`,
     clock,
     inbox: () => inbox,
     async restart(downMs: number): Promise<void> {
@@ -33,10 +33,7 @@ async function stage() {
       await restoreDatabase(backup, file, clock.now())
       inbox = await open()
     },
-    async [Symbol.asyncDispose]() {
-      await inbox.close()
-      await dir[Symbol.asyncDispose]()
-    },
+    [Symbol.asyncDispose]: () => inbox.close(),
   }
 }
 
@@ -44,9 +41,8 @@ const hour = 3_600_000
 const at = (ms: number) => ({ createdAt: new Date(ms).toISOString() })
 
 test('a gap after a kill begins at the last heartbeat or the last event after it', async () => {
-  await using dir = await createTempDir()
   const clock = createTestClock()
-  const file = join(dir.path, 'inbox.db')
+  const file = newDatabaseFile()
   const gaps: unknown[] = []
   for (let life = 0; life < 3; life += 1) {
     const open = await openFileStore(file, { clock })
@@ -75,9 +71,8 @@ test('a gap after a kill begins at the last heartbeat or the last event after it
 })
 
 test('records a gap for a process that stood still over a minute', async () => {
-  await using dir = await createTempDir()
   const clock = createTestClock()
-  const open = await openFileStore(join(dir.path, 'inbox.db'), { clock })
+  const open = await openFileStore(newDatabaseFile(), { clock })
   const { store } = open
   const beat = () => store.transact([], () => store.gaps.beat())
   const inbox = createLocalSqliteInbox(open, { clock })
@@ -100,11 +95,11 @@ test('a restored database loses events since the backup; the sender retries thos
   await using it = await stage()
   await it.clock.advance(hour)
   await it.inbox().accept([anEvent('kept', { receivedAt: it.clock.now() })])
-  await backupDatabase(it.file, it.at('backup.db'))
+  await backupDatabase(it.file, it.backup)
   const from = it.clock.now()
   await it.clock.advance(hour)
   await it.inbox().accept([anEvent('gone', { receivedAt: it.clock.now() })])
-  await it.restore(it.at('backup.db'), hour)
+  await it.restore(it.backup, hour)
   const to = it.clock.now()
   const restored = { from, to, kind: 'restored', retriedUntil: null, lost: { from, to }, acknowledgedAt: null }
   expect(await it.inbox().gaps()).toMatchObject([restored])
@@ -129,10 +124,10 @@ test('a restored database reports the loss without a .seq file, including retrie
   await it.restart(hour)
   await it.clock.advance(60_000)
   await it.inbox().accept([anEvent('kept', { receivedAt: it.clock.now() })])
-  await backupDatabase(it.file, it.at('backup.db'))
+  await backupDatabase(it.file, it.backup)
   const from = it.clock.now()
   rmSync(`${it.file}.seq`)
-  await it.restore(it.at('backup.db'), 24 * hour)
+  await it.restore(it.backup, 24 * hour)
   expect((await it.inbox().gaps())[0]).toMatchObject({
     kind: 'restored',
     from,

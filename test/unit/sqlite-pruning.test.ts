@@ -1,16 +1,16 @@
 import { stat } from 'node:fs/promises'
-import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { createTestClock } from '../../src/base/clock.ts'
 import { createLocalSqliteInbox } from '../../src/inbox/sqlite/local.ts'
 import { openFileStore } from '../../src/inbox/sqlite/open.ts'
 import { aQuarantined, anEvent, ordered } from '../conformance/stage.ts'
-import { createTempDir } from '../support/temp-dir.ts'
+import { databaseFiles } from '../support/sqlite-files.ts'
+
+const { newDatabaseFile } = databaseFiles()
 
 async function filled(count: number) {
-  const dir = await createTempDir()
   const clock = createTestClock()
-  const file = join(dir.path, 'inbox.db')
+  const file = newDatabaseFile()
   const inbox = createLocalSqliteInbox(await openFileStore(file, { clock }), { clock })
   await inbox.register([ordered])
   const raw = Buffer.alloc(4_000, 'x')
@@ -22,15 +22,7 @@ async function filled(count: number) {
     await inbox.settle(leases.map(({ runId, token }) => ({ runId, token, startedAt: 1, endedAt: 2, kind: 'done' })))
     left -= leases.length
   }
-  return {
-    clock,
-    inbox,
-    file,
-    async [Symbol.asyncDispose]() {
-      await inbox.close()
-      await dir[Symbol.asyncDispose]()
-    },
-  }
+  return { clock, inbox, file, [Symbol.asyncDispose]: () => inbox.close() }
 }
 
 test('returns pruned space to the disk, and keeps less than 200 bytes per event', async () => {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import type { Trade, WorldOptions } from '../../src/emulator/world/port.ts'
+import type { Trade } from '../../src/emulator/world/port.ts'
 import { booksOf } from '../support/world-books.ts'
 import {
   activeWallets,
@@ -12,44 +12,25 @@ import {
   startAt,
 } from '../support/world.ts'
 
-/** A quiet world with the PnL of its only active wallet. */
-function stage(options: Partial<WorldOptions> = {}) {
-  const quiet = quietWorld('stage', options)
-  return {
-    ...quiet,
-    pnl: () => quiet.world.views.pnl(quiet.refOf(), 'all').pnl,
-  }
-}
-
-it('R23 R24 a wallet has an unrealized gain while it holds, and a realized gain once it has sold all', () => {
-  const { buy, sell, move, pnl } = stage()
-  buy(10_000)
-  move(20)
-  const held = pnl()
-  expect(held.realized_usd).toBe(0)
-  expect(held.unrealized_usd).toBeGreaterThan(1500)
-  expect(held.total_usd).toBe(held.unrealized_usd)
-  sell(1)
-  const sold = pnl()
-  expect(sold.unrealized_usd).toBe(0)
-  expect(sold.realized_usd).toBeGreaterThan(1500)
-  expect(sold.realized_usd).toBeLessThan(held.unrealized_usd)
-  expect(sold.total_usd).toBe(sold.realized_usd)
-})
-
-it('A12 a wallet realizes the gain of each partial sale at once in mode disposals', () => {
-  const { world, refOf, buy, sell, move, pnl } = stage({ pnlMode: 'disposals' })
-  const gains = () => booksOf(world, refOf(), 'disposals').closings.reduce((sum, { gain }) => sum + gain, 0)
-  buy(10_000)
-  move(20)
-  sell(0.5)
-  const half = pnl()
-  expect(half.realized_usd).toBeGreaterThan(700)
-  expect(half.unrealized_usd).toBeGreaterThan(700)
-  expect(half.realized_usd).toBeCloseTo(gains(), 1)
-  sell(1)
-  expect(pnl().realized_usd).toBeCloseTo(gains(), 1)
-})
+it.each(['closed', 'disposals'] as const)(
+  'R23 R24 A12 a wallet has an unrealized gain until it sells and realizes it as in the books (mode %s)',
+  (pnlMode) => {
+    const { world, refOf, buy, sell, move } = quietWorld('stage', { pnlMode })
+    const pnl = () => world.views.pnl(refOf(), 'all').pnl
+    const gains = () => booksOf(world, refOf(), pnlMode).closings.reduce((sum, { gain }) => sum + gain, 0)
+    buy(10_000)
+    move(20)
+    expect(pnl()).toMatchObject({ realized_usd: 0, unrealized_usd: pnl().total_usd })
+    sell(0.5)
+    const half = pnl()
+    expect(half.unrealized_usd).toBeGreaterThan(700)
+    expect(half.realized_usd).toBeCloseTo(gains(), 1)
+    sell(1)
+    expect(pnl()).toMatchObject({ unrealized_usd: 0, total_usd: pnl().realized_usd })
+    expect(pnl().realized_usd).toBeGreaterThan(1500)
+    expect(pnl().realized_usd).toBeCloseTo(gains(), 1)
+  },
+)
 
 it('R19 R52 A12 the creator of a token holds its allocation and the liquidity it removes at no cost', () => {
   const world = openWorld('creator', { activity: 0 })
