@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Transporter } from 'nodemailer'
+import type { NodemailerError, SMTPSentMessageInfo, Transporter } from 'nodemailer'
 import { TerminalError, type SinkDefinition, type SinkItem } from 'onchain-inbox'
 import { formatText, type Severity } from 'onchain-inbox/format'
 import { z } from 'zod'
@@ -53,7 +53,7 @@ type Options = z.output<typeof options>
 /**
  * Sends one mail per event, or a digest of up to 50 events in a burst. A remote server must offer TLS. If the server
  * permanently rejects a mail (5xx), its item becomes a dead letter; the items of a digest are retried. A retry of the
- * same items has the same Message-ID.
+ * same items has the same Message-ID, and skips recipients that an earlier attempt in this process reached.
  */
 export default {
   options,
@@ -66,9 +66,13 @@ export default {
 
 /** Timeout for connecting, and for the server's greeting. */
 const connectMs = 10_000
+/** Maximum number of items to remember until their send succeeds. All recipients get the mail of a forgotten one again. */
+const maxRemembered = 10_000
 
 function create({ options }: SinkSetup<Options>): Readonly<SinkDefinition<'*'>> {
   const transport = createConnection({ open: () => openTransport(options), close: (opened) => opened.close() })
+  /** Recipients to retry, separated by commas, by the id of an item that was sent. */
+  const remaining = new Map<string, string>()
   return {
     batch: 50,
     order: 'none',
@@ -76,29 +80,43 @@ function create({ options }: SinkSetup<Options>): Readonly<SinkDefinition<'*'>> 
     timeoutMs: 60_000,
     retry: { attempts: 100, baseMs: 5_000, capMs: 1_800_000 },
     breaker: {},
-    async send(items, { signal, log }) {
+    async send(items, ctx) {
+      const { signal, log } = ctx
       const sorted = items.toSorted((a, b) => Number(a.id) - Number(b.id))
       const invalid = sorted.filter((item) => item.payload !== undefined && mailOf(item) === undefined)
       requireValid(items, invalid, rule, log)
-      const mail = toMail(sorted, options.subject)
       const opened = await transport.get()
-      const { rejected } = await opened
-        .sendMail({
-          from: options.from,
-          to: [...options.to],
-          ...mail,
-          messageId: messageId(sorted, options.from),
-          headers: { 'Auto-Submitted': 'auto-generated' },
-          signal,
-        })
-        .catch((error: unknown) => rethrow(error, sorted.length > 1))
-      if (rejected?.length) log.warn({ rejected: rejected.length }, 'mail server rejected recipients')
+      if (remaining.size > maxRemembered) remaining.clear()
+      const refusals: NodemailerError[] = []
+      for (const [to, part] of Map.groupBy(sorted, ({ id }) => remaining.get(id) ?? options.to.join())) {
+        if (to === '') continue
+        const { rejectedErrors = [] } = await opened
+          .sendMail({
+            from: options.from,
+            to: [...options.to],
+            envelope: { from: options.from, to },
+            ...toMail(part, options.subject),
+            messageId: messageId(part, options.from),
+            headers: { 'Auto-Submitted': 'auto-generated' },
+            signal,
+          })
+          .catch((error: NodemailerError) => refusalOfAll(error, sorted.length > 1))
+        if (rejectedErrors.length > 0) log.warn({ rejected: rejectedErrors.length }, 'mail server rejected recipients')
+        const temporary = rejectedErrors.filter((error) => !isPermanent(error))
+        for (const { id } of part) remaining.set(id, temporary.map(({ recipient }) => recipient).join())
+        refusals.push(...temporary)
+      }
+      // While the server accepts mails for other recipients, the breaker must not count a failure.
+      if (refusals.length > 0 && new Set(refusals.map(({ recipient }) => recipient)).size < options.to.length)
+        ctx.pause(0)
+      if (refusals[0] !== undefined) throw refusals[0]
+      for (const { id } of sorted) remaining.delete(id)
     },
     close: () => transport.forget(),
   }
 }
 
-type MailTransport = Pick<Transporter, 'sendMail' | 'close'>
+type MailTransport = Pick<Transporter<SMTPSentMessageInfo>, 'sendMail' | 'close'>
 
 async function openTransport({ url, allowInsecure }: Options): Promise<MailTransport> {
   const { default: nodemailer } = await import('nodemailer')
@@ -126,16 +144,16 @@ function messageId(items: readonly SinkItem[], from: string): string {
   return `<${hash.digest('hex').slice(0, 40)}@${domain}>`
 }
 
+const isPermanent = ({ responseCode = 0 }: NodemailerError) => responseCode >= 500 && responseCode !== 503
+
 /**
- * Throws a TerminalError if the server permanently rejected the mail, else the error itself. It doesn't say which item of
- * a digest was rejected: all items are retried, until the rejected one is sent alone.
+ * Returns an error about recipients that the server may accept later. Throws a TerminalError if it permanently rejected the mail,
+ * else the error itself. It doesn't say which item of a digest was rejected: all are retried, until that one is sent alone.
  */
-function rethrow(error: unknown, isDigest: boolean): never {
-  if (!(error instanceof Error)) throw error
-  const { code, responseCode } = error as { code?: unknown; responseCode?: unknown }
-  const isMailError = code === 'EENVELOPE' || code === 'EMESSAGE'
-  const isPermanent = typeof responseCode === 'number' && responseCode >= 500 && responseCode !== 503
-  if (isMailError && isPermanent && !isDigest)
+function refusalOfAll(error: NodemailerError, isDigest: boolean): NodemailerError {
+  if (error.rejectedErrors?.some((refusal) => !isPermanent(refusal))) return error
+  const isMailError = error.code === 'EENVELOPE' || error.code === 'EMESSAGE'
+  if (isMailError && isPermanent(error) && !isDigest)
     throw new TerminalError(`the mail server rejected the mail: ${error.message}`, { cause: error })
   throw error
 }

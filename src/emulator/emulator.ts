@@ -67,7 +67,7 @@ export interface Emulator extends AsyncDisposable {
    * Creates the world or loads it from its file, then serves and sends until `stop`. Requests wait until it
    * resolves. If it fails, the emulator is stopped.
    *
-   * @throws InboxError `port_unavailable`, `config_invalid` if the world can't follow its seed, `usage` after `stop`
+   * @throws InboxError `port_unavailable`, `config_invalid` if the world can't follow its seed or an account exceeds a limit, `usage` after `stop`
    */
   start(onProgress?: OnProgress): Promise<Begun>
   /** Stops serving, cancels retries, aborts requests in flight and saves the world. Idempotent. */
@@ -203,9 +203,13 @@ export function createEmulator(options: EmulatorOptions): Emulator {
     const { accountId } = accounts.accounts()[0] ?? accounts.putAccount('default', 'pro')
     // The receiver of the account's alerts knows this secret too.
     accounts.setAlertSecret(accountId, secret)
-    const existing = accounts.webhooks(accountId).find((webhook) => webhook.url === url)
-    if (existing === undefined) accounts.addWebhook(accountId, { url, events, secret })
-    else accounts.updateWebhook(existing, { events, secret })
+    const own = accounts.webhooks(accountId)
+    // An endpoint with a new URL takes over an unused webhook of an earlier start, so that restarts don't add webhooks.
+    const existing =
+      own.find((webhook) => webhook.url === url) ??
+      own.find((webhook) => webhook.isFromStart && endpoints.every((endpoint) => endpoint.url !== webhook.url))
+    if (existing === undefined) accounts.addWebhook(accountId, { url, events, secret, isFromStart: true })
+    else accounts.updateWebhook(existing, { url, events, secret })
   }
 
   function addPriceAlerts(): void {

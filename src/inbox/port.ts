@@ -109,7 +109,7 @@ export interface Inbox extends AcceptPort, DispatchStore, QueryStore, OperatorAc
   health(): { readonly ok: true } | { readonly ok: false; readonly reason: string }
   /** Changes with each commit that may change what queries return. Null: unknown, because other processes commit too. */
   revision(): Promise<number | null>
-  /** Calls the listener once if the store fails for good: nothing can be committed until the process restarts. */
+  /** Calls the listener once if the store fails, or has failed, for good: nothing can be committed until the process restarts. */
   onFailure(listener: (error: Error) => void): void
   /** Commits work in progress, then closes. Idempotent. */
   close(): Promise<void>

@@ -88,15 +88,10 @@ export function describeSearch(harness: ConformanceHarness): void {
       const [event] = (await stage.inbox.events({ limit: 10, isDetailed: true })).data
       expect(Buffer.from(event?.detail?.body ?? []).toString()).toContain('"id":"evt_1"')
       const runs = event?.detail?.runs.toSorted((a, b) => a.state.localeCompare(b.state))
+      const error = { name: expect.any(String), message: expect.any(String) }
       expect(runs).toEqual([
         { handler: second?.handler, state: 'done', attempt: 1, replay: null, error: null },
-        {
-          handler: first?.handler,
-          state: 'ready',
-          attempt: 1,
-          replay: null,
-          error: { name: expect.any(String), message: expect.any(String) },
-        },
+        { handler: first?.handler, state: 'ready', attempt: 1, replay: null, error },
       ])
       expect((await stage.inbox.events({ limit: 10 })).data[0]).not.toHaveProperty('detail')
     })
@@ -129,14 +124,11 @@ export function describeSearch(harness: ConformanceHarness): void {
     const many = Array.from({ length: 240 }, (_, n) => {
       const network = networks[n % 3] ?? null
       const address = network === null ? null : `0x${n % 5}A`
-      const given = {
-        type: types[n % 4]!,
-        network,
-        address,
-        receivedAt: Date.UTC(2026, 0, 1) + ((n * 37) % 240) * minuteMs,
-      }
+      const receivedAt = Date.UTC(2026, 0, 1) + ((n * 37) % 240) * minuteMs
+      const given = { type: types[n % 4]!, network, address, receivedAt }
       const id = `e${n}`
-      const key = network === null ? id : `${network}:${address}`
+      // Without a network: like a key of another source, which has no address.
+      const key = `${network ?? `:${id}`}:${address ?? '0x3A'}`
       return { word: words[n % 7] ?? '', event: aFullEvent(id, { ...given, key }, { note: words[n % 7] ?? '' }) }
     })
 
@@ -230,27 +222,17 @@ export function describeSearch(harness: ConformanceHarness): void {
         { at: at + 10 * minuteMs, type: 't', network: null, count: 1 },
       ])
       expect(await stage.inbox.activity({ from: 0, to: 1, bucketMs: minuteMs })).toEqual([])
-      const refused = { code: 'bad_request' }
-      await expect(stage.inbox.activity({ from: 0, to: 1_501 * minuteMs, bucketMs: minuteMs })).rejects.toMatchObject(
-        refused,
-      )
-      await expect(stage.inbox.activity({ from: 0, to: 1, bucketMs: 90_000 })).rejects.toMatchObject(refused)
-      await expect(stage.inbox.activity({ from: 0, to: 1, bucketMs: 0 })).rejects.toMatchObject(refused)
+      for (const [to, bucketMs] of [[1_501 * minuteMs, minuteMs] as const, [1, 90_000] as const, [1, 0] as const])
+        await expect(stage.inbox.activity({ from: 0, to, bucketMs })).rejects.toMatchObject({ code: 'bad_request' })
     })
 
     test('list the uses of secrets, and the wallets of events', async ({ stage }) => {
-      const event = (
-        id: string,
-        secretLabel: string,
-        receivedAt: number,
-        address: string,
-        type = 'wallet.pnl_milestone',
-      ) => aFullEvent(id, { type, secretLabel, receivedAt, network: 'base', address, key: `base:${address}` })
+      const type = 'wallet.pnl_milestone'
+      const event = (id: string, secretLabel: string, receivedAt: number, address: string, more: object = {}) =>
+        aFullEvent(id, { type, secretLabel, receivedAt, network: 'base', address, key: `base:${address}`, ...more })
       await stage.accept(event('a', 'old', 10, '0x1'), event('b', 'new', 20, '0x2'), event('c', 'new', 30, '0x1'))
-      await stage.accept(
-        event('d', 'new', 40, '0x3', 'token.price_alert'),
-        event('e', internalLabel, 50, '0x4', 'inbox.warning'),
-      )
+      await stage.accept(event('d', 'new', 40, '0x3', { type: 'token.price_alert' }))
+      await stage.accept(event('e', internalLabel, 50, '0x4', { type: 'inbox.warning' }))
       expect(await stage.inbox.secretUses()).toEqual([
         { label: 'new', firstAt: 20, lastAt: 40, count: 3 },
         { label: 'old', firstAt: 10, lastAt: 10, count: 1 },

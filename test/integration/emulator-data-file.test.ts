@@ -68,6 +68,10 @@ test('R81 the file is written every minute, also after a failure; a killed proce
   await resumed.control('POST', '/clock/advance', { ms: 30_000 })
   expect(resumed.emulator.deliveries.counts().attempts).toBe(attempts + pending)
   expect(resumed.emulator.deliveries.list({}, 1)).toMatchObject([{ attempts: 2, state: 'pending' }])
+  await resumed.emulator.stop()
+  // The webhook follows the endpoint.
+  await using moved = await open(file, { endpoints: [{ ...endpoints[0]!, url: closedPort }] })
+  expect(moved.emulator.accounts.webhooks()).toMatchObject([{ url: closedPort }])
 })
 
 test('events that arise while the file is written are pending in it', async () => {

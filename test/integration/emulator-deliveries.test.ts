@@ -92,6 +92,17 @@ describe('one delivery', () => {
   })
 })
 
+test('an attempt that throws ends its delivery; a callback that throws changes nothing', async () => {
+  let calls = 0
+  const alter = (body: Buffer) => (++calls === 1 ? expect.fail('in the fault') : body)
+  const { deliveries, reports, send } = await setUp(answerStatus(200), { faults: always({ alter }) })
+  reports.push = () => expect.fail('in the callback')
+  for (const n of [1, 2]) send(outgoing(n))
+  await deliveries.settled()
+  expect(deliveries.list({ state: 'undelivered' }, 2)).toMatchObject([{ lastFailure: 'in the fault' }])
+  expect(deliveries.list({ state: 'acknowledged' }, 2)).toMatchObject([{ lastFailure: null }])
+})
+
 describe('the retry ladder', () => {
   test.each([
     ['', false],

@@ -104,17 +104,8 @@ describe('the sink `email`', () => {
     expect(smtp.mails).toHaveLength(3)
     for (const { headers, to } of smtp.mails) {
       expect(to).toEqual(['desk@example.com'])
-      expect([...headers.keys()].toSorted()).toEqual([
-        'auto-submitted',
-        'content-transfer-encoding',
-        'content-type',
-        'date',
-        'from',
-        'message-id',
-        'mime-version',
-        'subject',
-        'to',
-      ])
+      const names = 'auto-submitted content-transfer-encoding content-type date from message-id mime-version subject to'
+      expect([...headers.keys()].toSorted().join(' ')).toBe(names)
       expect([...headers.values()].every(({ length }) => length === 1)).toBe(true)
     }
   })
@@ -140,17 +131,25 @@ describe('the sink `email`', () => {
     },
   )
 
-  test('refused recipients are logged', async () => {
+  test('recipients refused for now get the mail alone, by a retry; those refused for good are logged', async () => {
     await using smtp = await startSmtp()
-    await using sink = aMailSink(smtp, { to: ['gone@example.com', 'desk@example.com'] })
-    smtp.refusals.push({ at: 'recipient', code: 550 })
-    const context = aSinkContext()
-    await sink.send([trade('evt_1')], context)
-    expect(smtp.mails[0]!.to).toEqual(['desk@example.com'])
-    expect(context.lines).toMatchObject([{ level: 'warn', rejected: 1 }])
+    const to = ['gone@example.com', 'late@example.com', 'later@example.com', 'desk@example.com']
+    await using sink = aMailSink(smtp, { to })
+    const pauses: number[] = []
+    const context = aSinkContext({ pause: (ms) => pauses.push(ms) })
+    smtp.refusals.push(...[550, 451, 451].map((code) => ({ at: 'recipient', code }) as const))
+    await expect(sink.send([trade('evt_1')], context)).rejects.toMatchObject({ responseCode: 451 })
+    smtp.refusals.push(...[450, 450].map((code) => ({ at: 'recipient', code }) as const))
+    await expect(sink.send([trade('evt_1')], context)).rejects.toMatchObject({ responseCode: 450 })
+    await sink.send([trade('evt_1'), { ...trade('evt_2'), id: '8' }], context)
+    expect(smtp.mails.map((mail) => mail.to)).toEqual([to.slice(3), to.slice(1, 3), to])
+    expect(smtp.mails[1]!.text).toBe(smtp.mails[0]!.text)
+    expect(context.lines.map(({ rejected }) => rejected)).toEqual([3, 2])
+    // The breaker counts no failure.
+    expect(pauses).toEqual([0, 0])
   })
 
-  test('logs in over TLS; a wrong password is retried and not shown', async () => {
+  test('logs in over TLS, with smtps from the start; a wrong password is retried and not shown', async () => {
     await using smtp = await startSmtp()
     const url = (password: string) => ({ url: `smtp://me%40example.com:${password}@localhost:${smtp.port}` })
     await using sink = aMailSink(smtp, url('of-the-test'))
@@ -161,13 +160,10 @@ describe('the sink `email`', () => {
     expect(error).toBeInstanceOf(Error)
     expect(error).not.toBeInstanceOf(TerminalError)
     expect(String(error)).not.toContain('hunter2')
-  })
-
-  test('smtps uses TLS from the start', async () => {
-    await using smtp = await startSmtp({ secure: true })
-    await using sink = aMailSink(smtp, { url: `smtps://localhost:${smtp.port}` })
-    await sink.send([trade('evt_1')])
-    expect(smtp.mails).toMatchObject([{ isTls: true }])
+    await using secure = await startSmtp({ secure: true })
+    await using smtps = aMailSink(secure, { url: `smtps://localhost:${secure.port}` })
+    await smtps.send([trade('evt_1')])
+    expect(secure.mails).toMatchObject([{ isTls: true }])
   })
 
   // 0.0.0.0 is this machine, but doesn't count as loopback.

@@ -3,7 +3,7 @@ import { copyFileSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Worker } from 'node:worker_threads'
 import Database from 'better-sqlite3'
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { systemClock } from '../../src/base/clock.ts'
 import { maxCrashes } from '../../src/inbox/port.ts'
 import { createSqliteInbox, type SqliteInboxOptions } from '../../src/inbox/sqlite/inbox.ts'
@@ -18,6 +18,15 @@ import { until } from '../support/until.ts'
 async function anInbox(file: string, options: Omit<SqliteInboxOptions, 'file'> = {}) {
   const inbox = await createSqliteInbox({ file, ...options })
   return { ...inbox, [Symbol.asyncDispose]: () => inbox.close() }
+}
+
+/** The threads of a name that this test starts. */
+function threadsOf(name: string): readonly Worker[] {
+  const threads: Worker[] = []
+  const note = (thread: Worker) => void (thread.threadName === name && threads.push(thread))
+  process.on('worker', note)
+  onTestFinished(() => void process.off('worker', note))
+  return threads
 }
 
 describe('the inbox in its threads', () => {
@@ -75,19 +84,14 @@ describe('the inbox in its threads', () => {
     await inbox.accept([anEvent('a')])
     await inbox.claim({ handlers: ['ordered'], max: 1, owner: 'me', suspects: false })
     const failures: Error[] = []
-    const failed = new Promise<void>((resolve) =>
-      inbox.onFailure((error) => {
-        failures.push(error)
-        resolve()
-      }),
-    )
+    inbox.onFailure((error) => void failures.push(error))
     const waiting = inbox.claim({ handlers: ['ordered'], max: 1, owner: 'me', suspects: false })
     const rejected = expect(waiting).rejects.toMatchObject({ code: 'store_unavailable' })
     const port = await inbox.openDispatchChannel()
     // Not a list of calls: an uncaught error in the thread.
     port.postMessage(0)
-    await failed
     await rejected
+    expect(await new Promise((resolve) => inbox.onFailure(resolve))).toBe(failures[0])
     port.close()
     expect(failures).toMatchObject([
       { code: 'store_unavailable', message: expect.stringMatching(/^the writer thread died: /) },
@@ -103,56 +107,48 @@ describe('the inbox in its threads', () => {
 
   test('replaces a reader thread that dies: its calls reject, and the next query works', async () => {
     await using dir = await createTempDir()
-    const readers: Worker[] = []
-    const note = (worker: Worker) => void (worker.threadName === 'reader' && readers.push(worker))
-    process.on('worker', note)
-    try {
-      await using inbox = await anInbox(join(dir.path, 'inbox.db'))
-      await inbox.accept([anEvent('a')])
-      await inbox.gaps()
-      const pending = expect(inbox.stats()).rejects.toMatchObject({ code: 'store_unavailable' })
-      await readers[0]?.terminate()
-      await pending
-      expect(await inbox.event('a')).toMatchObject({ seq: 1 })
-      expect(inbox.health()).toMatchObject({ ok: true })
-      expect(readers).toHaveLength(2)
-    } finally {
-      process.off('worker', note)
-    }
+    const readers = threadsOf('reader')
+    await using inbox = await anInbox(join(dir.path, 'inbox.db'))
+    await inbox.accept([anEvent('a')])
+    await inbox.gaps()
+    const pending = expect(inbox.stats()).rejects.toMatchObject({ code: 'store_unavailable' })
+    await readers[0]?.terminate()
+    await pending
+    expect(await inbox.event('a')).toMatchObject({ seq: 1 })
+    expect(inbox.health()).toMatchObject({ ok: true })
+    expect(readers).toHaveLength(2)
   })
 
   test('ends the reader thread when it is idle, and starts it again for the next query', async () => {
     await using dir = await createTempDir()
-    const readers: Worker[] = []
-    const note = (worker: Worker) => void (worker.threadName === 'reader' && readers.push(worker))
-    process.on('worker', note)
+    const readers = threadsOf('reader')
     await using inbox = await anInbox(join(dir.path, 'inbox.db'))
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
-    try {
-      await inbox.gaps()
-      vi.advanceTimersByTime(29_000)
-      await inbox.gaps()
-      const [reader] = readers
-      const ended = once(reader!, 'exit')
-      vi.advanceTimersByTime(29_000)
-      expect(reader!.threadId).toBeGreaterThan(0)
-      vi.advanceTimersByTime(2_000)
-      await ended
-      expect(await inbox.gaps()).toEqual([])
-      expect(readers).toHaveLength(2)
-    } finally {
-      vi.useRealTimers()
-      process.off('worker', note)
-    }
+    onTestFinished(() => void vi.useRealTimers())
+    await inbox.gaps()
+    vi.advanceTimersByTime(29_000)
+    await inbox.gaps()
+    const [reader] = readers
+    const ended = once(reader!, 'exit')
+    vi.advanceTimersByTime(29_000)
+    expect(reader!.threadId).toBeGreaterThan(0)
+    vi.advanceTimersByTime(2_000)
+    await ended
+    expect(await inbox.gaps()).toEqual([])
+    expect(readers).toHaveLength(2)
   })
 
-  test('finds a damaged page in the structure check, which close aborts', async () => {
+  test('finds a damaged page in the structure check; close waits neither for a check nor for a dead writer', async () => {
     await using dir = await createTempDir()
     const file = join(dir.path, 'inbox.db')
+    const [checkers, writers] = [threadsOf('checker'), threadsOf('writer')]
     await using sound = await anInbox(file)
     await sound.accept(Array.from({ length: 500 }, (_, n) => anEvent(`e${n}`, { raw: Buffer.alloc(500, n) })))
     expect(await sound.quickCheck()).toBe('ok')
     const aborted = expect(sound.quickCheck()).rejects.toMatchObject({ code: 'shutting_down' })
+    await new Promise(setImmediate)
+    // As if the check of a large table went on.
+    vi.spyOn(checkers[1]!, 'terminate').mockReturnValue(new Promise(() => {}))
     await sound.close()
     await aborted
     const bytes = readFileSync(file)
@@ -160,6 +156,9 @@ describe('the inbox in its threads', () => {
     writeFileSync(file, bytes)
     await using damaged = await anInbox(file)
     expect(await damaged.quickCheck()).toMatch(/Tree|page|malformed/i)
+    const closed = damaged.close()
+    await writers[1]?.terminate()
+    await closed
   })
 
   test('reports a due check after an unclean stop until one succeeds', async () => {

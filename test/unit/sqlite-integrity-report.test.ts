@@ -157,6 +157,7 @@ describe('a file that changes while it is served', () => {
     await expect(served.inbox.accept([anEvent('late')])).rejects.toMatchObject(refused(what))
     await expect(served.inbox.accept([anEvent('later')])).rejects.toMatchObject(refused(what))
     expect(await served.failed).toMatchObject(refused(what))
+    expect(await new Promise((resolve) => served.inbox.onFailure(resolve))).toBe(await served.failed)
     expect(served.inbox.health()).toMatchObject({ ok: false, reason: expect.stringContaining(what) })
     await served.inbox.close()
     await using next = await open(served.file)

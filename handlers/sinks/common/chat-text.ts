@@ -53,13 +53,17 @@ export function toEntries(pieces: readonly Piece[], dialect: Dialect): Entry[] {
   const entries: Entry[] = []
   let units: Entry[] = []
   let { size, links } = concat(units)
+  const hasRoom = (before: Pick<Entry, 'size' | 'links'>, unit: Entry) =>
+    before.size + unit.size <= dialect.entryLimit && before.links + unit.links <= dialect.linksPerMessage
   for (const unit of unitsOf(pieces, dialect)) {
-    if (size + unit.size > dialect.entryLimit || links + unit.links > dialect.linksPerMessage) {
+    if (!hasRoom({ size, links }, unit)) {
       if (entries.length === maxEntries - 1) {
         units = [...units.slice(0, -1), ellipsis]
         break
       }
-      const end = units.findLastIndex(({ written }) => /^\s$/.test(written)) + 1 || units.length
+      const afterSpace = units.findLastIndex(({ written }) => /^\s$/.test(written)) + 1
+      // An early white space may leave too much text for the unit to be added to.
+      const end = hasRoom(concat(units.slice(afterSpace)), unit) ? afterSpace : units.length
       entries.push(concat(units.slice(0, end)))
       units = units.slice(end)
       ;({ size, links } = concat(units))

@@ -3,6 +3,7 @@ import type { NetworkId } from '../../../schema/index.ts'
 import type { AlertType } from '../../../schema/rest/alert.ts'
 import type { Scope } from '../../../schema/rest/routes.ts'
 import type { Clock } from '../../base/clock.ts'
+import { InboxError } from '../../base/errors.ts'
 import { drawId, drawSecret, type RandomBytes } from '../random.ts'
 import type { WorldCommand } from '../world/port.ts'
 
@@ -57,6 +58,8 @@ export interface Webhook {
   readonly events: readonly string[]
   readonly secret: string
   readonly createdAt: number
+  /** True for a webhook that a start added for one of its endpoints. Absent in older data files. */
+  readonly isFromStart?: boolean
 }
 
 export interface Alert {
@@ -83,7 +86,7 @@ export interface Account {
 }
 
 /** Thrown beyond a limit: of alerts or webhooks of an account (A26), or of fault rules. */
-export class LimitReached extends Error {
+export class LimitReached extends InboxError {
   override name = 'LimitReached'
 }
 
@@ -210,8 +213,9 @@ export function createAccounts(options: AccountsOptions) {
     /** Throws `LimitReached` beyond 20 (A26). `isGenerated` is true if the secret was generated. */
     addWebhook(
       accountId: string,
-      { url, events, secret }: Pick<Webhook, 'url' | 'events'> & { readonly secret?: string | undefined },
+      given: Pick<Webhook, 'url' | 'events' | 'isFromStart'> & { readonly secret?: string | undefined },
     ): { readonly webhook: Webhook; readonly isGenerated: boolean } {
+      const { url, events, secret, isFromStart = false } = given
       find(accountId)
       expectRoom(ownedBy(state.webhooks, accountId).length, maxWebhooks, 'webhooks')
       const webhook = {
@@ -221,6 +225,7 @@ export function createAccounts(options: AccountsOptions) {
         events: [...events],
         secret: secret ?? drawSecret('whsec', randomBytes),
         createdAt: clock.now(),
+        isFromStart,
       }
       update({ webhooks: [...state.webhooks, webhook] })
       return { webhook, isGenerated: secret === undefined }
@@ -297,5 +302,8 @@ function withoutDigest({ digest: _digest, ...key }: StoredKey): ApiKey {
 
 function expectRoom(count: number, max: number, items: string): void {
   if (count < max) return
-  throw new LimitReached(`an account has at most ${max} ${items}; delete one before you create another`)
+  throw new LimitReached(
+    'config_invalid',
+    `an account has at most ${max} ${items}; delete one before you create another`,
+  )
 }

@@ -1,4 +1,5 @@
 import type { Clock } from '../../base/clock.ts'
+import { messageOf } from '../../base/errors.ts'
 import { retryDelaysMs } from '../../base/retry-schedule.ts'
 import type { Logger } from '../../base/log.ts'
 import type { Endpoint } from '../accounts/accounts.ts'
@@ -56,7 +57,13 @@ export function createDeliveries(options: DeliveriesOptions) {
     const queue = createEndpointQueue({
       clock,
       parallel,
-      attempt,
+      attempt: (delivery) =>
+        attempt(delivery).catch((error: unknown) => {
+          // A pending delivery would be due again at once, and its attempt would fail again.
+          settle(delivery, 'undelivered')
+          delivery.lastFailure = messageOf(error)
+          log.error({ deliveryId: delivery.deliveryId, error: delivery.lastFailure }, 'delivery attempt failed')
+        }),
       onChange(inFlight) {
         sums.inFlight += inFlight
         resolveWaiters()
@@ -152,7 +159,11 @@ export function createDeliveries(options: DeliveriesOptions) {
     const entry = { deliveryId, eventId, url, attempt: details.attempt, status, failure, latencyMs }
     if (outcome === 'undelivered') log.warn(entry, 'event undelivered')
     else log.debug(entry, isAcknowledged ? 'delivery acknowledged' : 'delivery failed')
-    onAttempt?.({ deliveryId, eventId, eventType, endpointId, url, outcome, ...recorded })
+    try {
+      onAttempt?.({ deliveryId, eventId, eventType, endpointId, url, outcome, ...recorded })
+    } catch (error) {
+      log.error({ deliveryId, error: messageOf(error) }, 'attempt callback failed')
+    }
   }
 
   const isIdle = () => sums.inFlight === 0

@@ -98,7 +98,8 @@ export function createFaults({ seed }: { readonly seed: string }) {
     rules: (): readonly StoredRule[] => rules.map(({ id, rule, struck }) => ({ id, rule, struck })),
     /** Throws `LimitReached` beyond 100 rules. */
     add(rule: FaultRule): StoredRule {
-      if (rules.length >= maxRules) throw new LimitReached(`expected at most ${maxRules} fault rules; delete one`)
+      if (rules.length >= maxRules)
+        throw new LimitReached('config_invalid', `expected at most ${maxRules} fault rules; delete one`)
       const id = `flt_${++lastId}`
       rules = [...rules, { id, rule, struck: 0, step: 0, ...effectOf(rule.direction, rule.fault) }]
       return { id, rule, struck: 0 }

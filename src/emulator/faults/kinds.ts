@@ -130,10 +130,10 @@ const outKinds = [
       ms: wholeNumberFrom(-yearMs, yearMs).default(3_600_000).describe('shift; negative values lie in the past'),
     },
     ({ ms }) => ({
-      event: (event) => ({
-        ...event,
-        created_at: new Date(Date.parse(String(event['created_at'])) + ms).toISOString(),
-      }),
+      event(event) {
+        const shifted = new Date(Date.parse(String(event['created_at'])) + ms)
+        return Number.isNaN(shifted.getTime()) ? event : { ...event, created_at: shifted.toISOString() }
+      },
     }),
   ),
   kind(

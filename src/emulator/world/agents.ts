@@ -164,6 +164,8 @@ export function makeMarket(core: Core, token: number): void {
   if (pool === null || traded.isAbandoned) return
   plan(core, { kind: 'market', token }, core.chance.between(stream, 0.3, 1.2) * minuteMs)
   const ratio = poolRatio(traded)
+  // After a deep fall the ratio rounds to 0. Nobody trades before a rise.
+  if (ratio === 0n) return
   const step = BigInt(Math.round(core.chance.normal(stream) * marketStep * 1e9))
   const moved = traded.fair + (traded.fair * step) / 1_000_000_000n
   // The fair price drifts back to the pool price.

@@ -65,7 +65,7 @@ export function composeInbox(
  */
 export async function createSqliteInbox(options: SqliteInboxOptions): Promise<SqliteInbox> {
   const { file, onWarning, onUpgrade } = options
-  const failureListeners: ((error: Error) => void)[] = []
+  const failed = Promise.withResolvers<Error>()
   let health: WriterHealth = { ok: true, reason: '' }
   let failure: Error | undefined
   let closing: Promise<void> | undefined
@@ -82,7 +82,7 @@ export async function createSqliteInbox(options: SqliteInboxOptions): Promise<Sq
     failure = error
     health = { ok: false, reason: error.message }
     writer.end(error)
-    for (const listener of failureListeners) listener(error)
+    failed.resolve(error)
   }
 
   const { integrity, deadAtStart, names } = await new Promise<OpenedFile>((resolve, reject) => {
@@ -95,18 +95,15 @@ export async function createSqliteInbox(options: SqliteInboxOptions): Promise<Sq
       else if ('upgrade' in message) onUpgrade?.(message.upgrade.step, message.upgrade.done)
       else if ('failure' in message) fail(fromWireError(message.failure))
     })
-    writerThread.on('error', (error) => {
-      const wrapped = new InboxError('store_unavailable', `the writer thread died: ${messageOf(error)}`, {
-        cause: error,
-      })
-      reject(wrapped)
-      if (closing === undefined) fail(wrapped)
-    })
-    writerThread.on('exit', () => {
-      const error = new InboxError('store_unavailable', 'the writer thread ended')
+    const end = (error: InboxError) => {
       reject(error)
       if (closing === undefined) fail(error)
-    })
+      else writer.end(error)
+    }
+    writerThread.on('error', (error) =>
+      end(new InboxError('store_unavailable', `the writer thread died: ${messageOf(error)}`, { cause: error })),
+    )
+    writerThread.on('exit', () => end(new InboxError('store_unavailable', 'the writer thread ended')))
   })
 
   let reader: Reader | undefined
@@ -116,10 +113,12 @@ export async function createSqliteInbox(options: SqliteInboxOptions): Promise<Sq
 
   async function close(): Promise<void> {
     const closed = new InboxError('shutting_down', 'the inbox is closed')
+    // Not awaited: the check of a large table takes minutes.
+    void checker?.close(closed)
     if (failure === undefined) await writer.call('close', []).catch(() => {})
     writer.end(closed)
     clearTimeout(readerTimer)
-    await Promise.all([writerThread.terminate(), reader?.close(closed), checker?.close(closed)])
+    await Promise.all([writerThread.terminate(), reader?.close(closed)])
   }
 
   /** Starts the reader thread, also in place of one that died. It ends after a time without queries. */
@@ -149,7 +148,7 @@ export async function createSqliteInbox(options: SqliteInboxOptions): Promise<Sq
       return result
     } finally {
       checker = undefined
-      await checking.close(new InboxError('shutting_down', 'the check has ended'))
+      void checking.close(new InboxError('shutting_down', 'the check has ended'))
     }
   }
 
@@ -165,7 +164,7 @@ export async function createSqliteInbox(options: SqliteInboxOptions): Promise<Sq
       return port1
     },
     health: () => health,
-    onFailure: (listener) => void failureListeners.push(listener),
+    onFailure: (listener) => void failed.promise.then(listener),
     close: () => (closing ??= close()),
   }
 }
@@ -173,6 +172,7 @@ export async function createSqliteInbox(options: SqliteInboxOptions): Promise<Sq
 interface Reader {
   readonly caller: Caller
   readonly isDead: boolean
+  /** Rejects all calls. Resolves when the current statement has ended. */
   close(reason: Error): Promise<void>
 }
 
@@ -182,6 +182,7 @@ function startReader(file: string, name: 'reader' | 'checker'): Reader {
     name,
     resourceLimits,
   })
+  if (name === 'checker') thread.unref()
   const caller = new Caller(thread)
   let isDead = false
   const die = (reason: string) => {
@@ -197,7 +198,6 @@ function startReader(file: string, name: 'reader' | 'checker'): Reader {
       return isDead
     },
     async close(reason) {
-      await caller.call('close', []).catch(() => {})
       caller.end(reason)
       await thread.terminate()
     },

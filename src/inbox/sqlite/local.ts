@@ -19,9 +19,8 @@ export async function createMemoryInbox(options: LocalOptions): Promise<Inbox> {
 
 /** A SQLite inbox without threads: the same store and writer on the caller's event loop, for simulations and tests. */
 export function createLocalSqliteInbox(open: OpenStore, options: LocalOptions): Inbox {
-  const failureListeners: ((error: Error) => void)[] = []
-  const onFailure = (error: Error) => failureListeners.forEach((listener) => listener(error))
-  const writeSide = createWriteSide(open, { ...options, onFailure })
+  const failed = Promise.withResolvers<Error>()
+  const writeSide = createWriteSide(open, { ...options, onFailure: failed.resolve })
   const views = createViews(open.db, options.clock)
   let closed: Promise<void> | undefined
 
@@ -40,7 +39,7 @@ export function createLocalSqliteInbox(open: OpenStore, options: LocalOptions): 
   return {
     ...composeInbox(writeSide, remote<Views>(read, viewNames)),
     health: () => (closed === undefined ? writeSide.health() : { ok: false, reason: 'the inbox is closed' }),
-    onFailure: (listener) => void failureListeners.push(listener),
+    onFailure: (listener) => void failed.promise.then(listener),
     close: () => (closed ??= writeSide.close()),
   }
 }

@@ -23,5 +23,5 @@ if (parentPort) {
     return 'ok'
   }
 
-  answerCalls(parentPort, { ...createViews(db, systemClock), quickCheck, close: () => void db.close() })
+  answerCalls(parentPort, { ...createViews(db, systemClock), quickCheck })
 }

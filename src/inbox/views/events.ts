@@ -159,7 +159,9 @@ export function createEvents({ db, bodyHas, seqsOfKey, attemptOrder }: ViewStore
     if (to !== undefined) matching = matching.where('e.received_at', '<', Math.ceil(to))
     // Expressions keep planners from using the index of keys.
     if (network !== undefined) matching = matching.where(startsWith(sql.ref('e.key'), `${network}:`))
-    if (address !== undefined) matching = matching.where(endsWith(sql.ref('e.key'), `:${address}`))
+    // A network is never empty and has no colon.
+    if (network !== undefined && !/^[^:]+$/.test(network)) matching = matching.where(sql<boolean>`1 = 0`)
+    if (address !== undefined) matching = matching.where(hasAddress(sql.ref('e.key'), address))
     if (handler !== undefined || group !== undefined) {
       const id = db
         .selectFrom('handler')
@@ -179,9 +181,7 @@ export function createEvents({ db, bodyHas, seqsOfKey, attemptOrder }: ViewStore
       matching = matching.where(sql<boolean>`(${has})`)
     }
     if (limit !== null) matching = matching.limit(limit)
-    const rows = await matching.execute()
-    // The expressions above can't tell where the address begins in a key with several colons.
-    return rows.filter((row) => address === undefined || partsOfKey(row.key).address === address)
+    return matching.execute()
   }
 
   type Row = Awaited<ReturnType<typeof select>>[number]
@@ -309,8 +309,10 @@ function startsWith(column: RawBuilder<unknown>, text: string) {
   return sql<boolean>`substr(${column}, 1, length(${value})) = ${value}`
 }
 
-function endsWith(column: RawBuilder<unknown>, text: string) {
-  const value = sql`cast(${text} as text)`
-  return sql<boolean>`length(${column}) > length(${value}) and
-    substr(${column}, length(${column}) - length(${value}) + 1) = ${value}`
+/** The address of a key follows its first colon; a key that begins with a colon has none: see `partsOfKey`. */
+function hasAddress(key: RawBuilder<unknown>, address: string) {
+  const value = sql`cast(${`:${address}`} as text)`
+  const colons = (text: RawBuilder<unknown>) => sql`length(${text}) - length(replace(${text}, ':', ''))`
+  return sql<boolean>`length(${key}) > length(${value}) and ${colons(key)} = ${colons(value)} and
+    substr(${key}, length(${key}) - length(${value}) + 1) = ${value}`
 }
