@@ -39,7 +39,7 @@ Examples:
     $ pass show webhook-secret | onchain-inbox verify --secret - --body @body.json --signature @signature.txt
 `
 
-/** `onchain-inbox verify`: explains why a signature is rejected (R73, A30–A32). Exit 0 = valid, 1 = invalid. */
+/** `onchain-inbox verify`: explains why a signature is rejected (R73, A30–A32). Exit 0 = valid, 1 = invalid, 75 = keys unavailable. */
 export function addVerifyCommand(program: Command): void {
   const verify = program
     .command('verify')

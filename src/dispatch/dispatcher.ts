@@ -181,8 +181,12 @@ export class Dispatcher {
    * attempts whose handlers still run. A second call with a shorter time shortens the first.
    */
   async stop(graceMs: number, abortGraceMs: number): Promise<readonly UnfinishedAttempt[]> {
-    const abortAt = this.#now() + graceMs
     this.#stopping = true
+    const aborted = Promise.withResolvers<void>()
+    const timer = this.#options.clock.after(graceMs, () => {
+      for (const attempt of this.#attempts.values()) attempt.stop('shutdown')
+      aborted.resolve()
+    })
     for (const { breakerTimer } of this.#queues) breakerTimer?.cancel()
     // Runs that a claim returns from here on are not started.
     await this.#options.work.retire(this.#options.owner).then(
@@ -190,8 +194,8 @@ export class Dispatcher {
       () => {},
     )
     await Promise.all(this.#queues.map((queue) => this.#releaseUnstarted(queue, 0)))
-    await this.#idleWithin(abortAt - this.#now())
-    for (const attempt of this.#attempts.values()) attempt.stop('shutdown')
+    if (!this.isIdle) await Promise.race([this.#idle.promise, aborted.promise])
+    timer.cancel()
     await this.#idleWithin(abortGraceMs)
     for (const attempt of this.#attempts.values()) attempt.abandon()
     await this.#idleWithin(abortGraceMs)

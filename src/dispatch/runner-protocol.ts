@@ -1,5 +1,4 @@
 import type { MessagePort } from 'node:worker_threads'
-import type { ClusterPort } from '../inbox/cluster-port.ts'
 import type { Secret } from '../signature/keys.ts'
 import type { ApiAccess } from './api.ts'
 import type { RetryOptions } from './define.ts'
@@ -136,33 +135,6 @@ export function applyOrder(dispatcher: Dispatcher, order: DispatchOrder): void {
   if (order.kind === 'concurrency') dispatcher.setConcurrency(order.handler, order.concurrency)
   else if (order.kind === 'share') dispatcher.shareRates(order.processes)
   else void dispatcher.recall(order.handler)
-}
-
-interface ClusterFollower {
-  readonly handlers: readonly Pick<HandlerInfo, 'name'>[]
-  send(order: DispatchOrder): void
-  /** Called when handlers may have crash suspects. */
-  lookForSuspects(): void
-}
-
-/** Applies changes from other processes: pauses, concurrency, shares of rates, and suspects of dead replicas. */
-export function followCluster(cluster: Pick<ClusterPort, 'alive' | 'onState'>, runner: ClusterFollower): void {
-  runner.send({ kind: 'share', processes: cluster.alive() })
-  cluster.onState((now, before) => {
-    if (now.replicas !== before?.replicas) runner.send({ kind: 'share', processes: now.replicas })
-    // Another replica may own the runs that have not started.
-    if (now.wasSilent) runner.send({ kind: 'recall', handler: null })
-    for (const handler of new Set([...now.concurrencies.keys(), ...(before?.concurrencies.keys() ?? [])])) {
-      const concurrency = now.concurrencies.get(handler) ?? null
-      if (before !== null && concurrency !== (before.concurrencies.get(handler) ?? null))
-        runner.send({ kind: 'concurrency', handler, concurrency })
-    }
-    if (now.isAllPaused && before?.isAllPaused === false) runner.send({ kind: 'recall', handler: null })
-    for (const handler of now.paused)
-      if (before?.paused.has(handler) === false) runner.send({ kind: 'recall', handler })
-    // Only if this replica's handlers have suspects, because counting open runs is expensive.
-    if (runner.handlers.some(({ name }) => now.suspects.has(name))) runner.lookForSuspects()
-  })
 }
 
 export type FromRunner =

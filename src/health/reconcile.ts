@@ -156,6 +156,7 @@ interface Comparison {
 async function compareWallets({ job, wallets, inbox, api, signal }: Comparison): Promise<void> {
   const seen = new Set<string>()
   const unknown: string[] = []
+  const unasked: string[] = []
   const failed: string[] = []
   let incomplete = 0
   let failuresInRow = 0
@@ -208,8 +209,8 @@ async function compareWallets({ job, wallets, inbox, api, signal }: Comparison):
       failuresInRow = 0
     } catch (error) {
       if (signal.aborted) throw error
-      // The client refuses a wallet on a network that the upstream doesn't document.
-      if (error instanceof InboxError && error.code === 'usage') unknown.push(error.message)
+      // The client refuses a wallet that no request can name, such as one on an undocumented network.
+      if (error instanceof InboxError && error.code === 'usage') unasked.push(error.message)
       else if (!(error instanceof ApiError)) throw error
       else if (unknownWallet.has(error.status ?? 0)) unknown.push(error.message)
       else if (error.isRetryable && ++failuresInRow < maxFailures) failed.push(error.message)
@@ -218,13 +219,13 @@ async function compareWallets({ job, wallets, inbox, api, signal }: Comparison):
     job.walletsDone++
   }
   const note = (problem: string, [first, ...more]: readonly string[]) => {
-    if (first !== undefined)
-      job.notes.push(`The upstream ${problem} ${countText(more.length + 1, 'wallet')}: ${safeText(first)}`)
+    if (first !== undefined) job.notes.push(`${problem} ${countText(more.length + 1, 'wallet')}: ${safeText(first)}`)
   }
   if (incomplete > 0)
     job.notes.push(`Of ${countText(incomplete, 'wallet')} not all trades could be read: there may be more candidates.`)
-  note('does not know', unknown)
-  note('gave no usable response for', failed)
+  note('The upstream does not know', unknown)
+  note('The upstream gave no usable response for', failed)
+  note('Its API has no request for', unasked)
 }
 
 /** A trade for people, such as `buy 12 ABC for $340.00`. Any field may be missing or invalid; the text is safe to show. */

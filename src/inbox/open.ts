@@ -128,7 +128,10 @@ const longGapMs = 60_000
 export async function startServing(inbox: Inbox, clock: Clock, log: Logger): Promise<void> {
   await inbox.startServing()
   // Not awaited: deliveries don't wait until the thread for queries has started.
-  reportGaps(inbox, clock, log).catch(() => {})
+  reportGaps(inbox, clock, log).catch((error: unknown) => {
+    if (!(error instanceof InboxError && error.code === 'shutting_down'))
+      log.warn({ error: messageOf(error) }, 'reading gaps failed')
+  })
 }
 
 /** Logs the latest gap, if it is recent. Logs gaps with lost events at each start until an operator acknowledges them. */

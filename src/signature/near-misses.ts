@@ -64,7 +64,7 @@ function trim(body: Buffer): Uint8Array {
 }
 
 function jsonVariants(body: Buffer): readonly string[] {
-  // Deep nesting is refused, because indented it would become megabytes.
+  // Deeply nested bodies are skipped: indented, they could take gigabytes.
   const parsed = parseJsonBody(Buffer.from(body.toString('utf8').replace(/^\ufeff/, '')))
   if (!parsed.ok) return []
   return [parsed.value, sortKeys(parsed.value)].flatMap((candidate) => {

@@ -45,7 +45,7 @@ describe.skipIf(!has('cc'))('a wall clock that jumps (needs cc)', () => {
       const sending = load.run()
       await acknowledged
       const isForward = round % 2 === 0
-      // Longer forward than back: a heartbeat may miss a jump back, and sees only times after the latest one.
+      // A heartbeat may miss a jump back. So jumps forward are longer: each one exceeds the latest heartbeat.
       clock.set(clock.offsetMs + (isForward ? random.integer(7 * hour, 12 * hour) : -random.integer(hour, 6 * hour)))
       await load.acknowledgements(60)
       // A heartbeat sees it, like a suspended process.

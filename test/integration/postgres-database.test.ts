@@ -163,16 +163,22 @@ test.each([
   await expect(db.query(`DO $$ BEGIN RAISE 'no' USING ERRCODE = '${state}'; END $$`)).rejects.toMatchObject({ code })
 })
 
-test.each(['EMFILE', 'EPROTO', 'CERT_HAS_EXPIRED', 'ERR_TLS_CERT_ALTNAME_INVALID'])('%s is an outage', (code) => {
+test.each([
+  ['EMFILE', 'store_unavailable', /^db cannot be reached/],
+  ['EPROTO', 'store_unavailable', /^db cannot be reached/],
+  [
+    'SELF_SIGNED_CERT_IN_CHAIN',
+    'config_invalid',
+    /^db: no; .*NODE_EXTRA_CA_CERTS, or sslrootcert in INBOX_DATABASE_URL/,
+  ],
+  ['ERR_TLS_CERT_ALTNAME_INVALID', 'config_invalid', /^db: no; renew its certificate, or connect to a host name/],
+])('%s is an outage', (code, startCode, message) => {
   const error = Object.assign(new Error('no'), { code })
   expect(toStoreError(error)).toMatchObject(unavailable)
-  const advised = expect.stringMatching(
-    /^db: no; .*NODE_EXTRA_CA_CERTS, or sslrootcert in INBOX_DATABASE_URL/,
-  ) as string
-  const isUntrusted = code.includes('CERT')
-  expect(toStartError(error, 'db')).toMatchObject(
-    isUntrusted ? { code: 'config_invalid', message: advised } : unavailable,
-  )
+  expect(toStartError(error, 'db')).toMatchObject({
+    code: startCode,
+    message: expect.stringMatching(message) as string,
+  })
 })
 
 test('rejects statements after it was closed', async () => {

@@ -73,6 +73,8 @@ test('a gap after replicas were killed begins when the last of them last accepte
   await clock.advance(5 * second)
   await other.beat()
   const from = clock.now()
+  // A replica that died before the clock was set back.
+  await db.query(`INSERT INTO inbox.meta VALUES ('serving:dead', $1)`, [from + 9 * hour])
   await clock.advance(20 * second)
   await stage.replica().start()
   expect(await one.list()).toMatchObject([{ from, to: clock.now(), kind: 'killed' }])

@@ -49,7 +49,7 @@ export async function openStage<C extends Clock>(
     `INSERT INTO inbox.replica (id, version, started_at, beat_at, load) VALUES ($1, '0', now(), now(), '{}')`,
     [replicaId],
   )
-  const definitions = createDefinitions({ db, replicaId, silentMs: 10_000, orphanMs: 0 })
+  const definitions = createDefinitions({ db, replicaId, silentMs: 3_600_000, orphanMs: 0 })
   const accept = createAccept({ db: wrapped, clock, definitions, gaps: { arrived: () => {} }, work })
   /** Runs that meet an SQL condition, by id. */
   const runs = (where = 'true') =>

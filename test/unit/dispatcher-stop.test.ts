@@ -55,14 +55,23 @@ it('a dispatcher that stops releases runs that a claim returns during the stop',
 })
 
 it('a dispatcher that stops aborts runs in time, even if its store is slow', async () => {
-  const gate = gatedHandler()
-  const later = () => new Promise<void>((resolve) => void stage.clock.after(graceMs - 1, resolve))
-  const work = (inbox: DispatchStore) => ({ retire: (owner: string) => later().then(() => inbox.retire(owner)) })
-  const stage = await stageDispatcher({ handlers: [gate], work })
+  const retired = Promise.withResolvers<void>()
+  const work = (inbox: DispatchStore) => ({
+    retire: (owner: string) => retired.promise.then(() => inbox.retire(owner)),
+  })
+  let signal: AbortSignal | undefined
+  const run: TestHandler['run'] = (_, ctx) => {
+    ;({ signal } = ctx)
+    return new Promise(() => {})
+  }
+  const stage = await stageDispatcher({ handlers: [{ run }], work })
   stage.dispatcher.start()
   await stage.accept({ id: 'evt_1' })
   const stopped = stage.dispatcher.stop(graceMs, abortGraceMs)
-  await stage.pass(graceMs + 2 * abortGraceMs)
+  await stage.pass(graceMs)
+  expect(signal?.aborted).toBe(true)
+  retired.resolve()
+  await stage.pass(2 * abortGraceMs)
   expect(await stopped).toMatchObject([{ outcome: 'interrupted' }])
 })
 

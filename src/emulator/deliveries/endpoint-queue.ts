@@ -1,5 +1,5 @@
 import type { Clock, Timer } from '../../base/clock.ts'
-import { addDue, takeDue, type Due } from '../sorted-list.ts'
+import { addDue, countWhile, type Due } from '../sorted-list.ts'
 import type { Delivery } from './delivery.ts'
 
 export interface EndpointQueueOptions {
@@ -18,6 +18,8 @@ export type EndpointQueue = ReturnType<typeof createEndpointQueue>
 /** The pending deliveries of one endpoint: up to `parallel` in flight, earliest due first, one timer for the rest. */
 export function createEndpointQueue({ clock, parallel, attempt, onChange }: EndpointQueueOptions) {
   const waiting: (Due & { readonly delivery: Delivery })[] = []
+  /** Due deliveries, latest first: taking the first of a long list would move all others. */
+  let due: Delivery[] = []
   const inFlight = new Set<Delivery>()
   let timer: Timer | undefined
   /** Time of the timer; infinite without one. */
@@ -29,13 +31,19 @@ export function createEndpointQueue({ clock, parallel, attempt, onChange }: Endp
     if (nextAttemptAt !== null) addDue(waiting, { at: nextAttemptAt, priority: 0, order: seq, delivery })
   }
 
+  function takeDue(now: number): Delivery[] {
+    const count = countWhile(waiting, ({ at }) => at <= now)
+    return waiting.splice(0, count).map(({ delivery }) => delivery).reverse()
+  }
+
   function advance(): void {
     if (isClosed) return
     const now = clock.now()
     while (inFlight.size < parallel) {
-      const next = takeDue(waiting, now)
+      if (due.length === 0) due = takeDue(now)
+      const next = due.pop()
       if (next === undefined) break
-      void run(next.delivery)
+      void run(next)
     }
     const nextAt = waiting[0]?.at ?? Infinity
     // Due deliveries begin when others end.
@@ -77,7 +85,7 @@ export function createEndpointQueue({ clock, parallel, attempt, onChange }: Endp
     close(): readonly Delivery[] {
       isClosed = true
       setTimer(Infinity)
-      return [...waiting.map(({ delivery }) => delivery), ...inFlight]
+      return [...due, ...waiting.map(({ delivery }) => delivery), ...inFlight]
     },
   }
 }

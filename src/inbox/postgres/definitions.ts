@@ -39,13 +39,20 @@ interface Holding {
 const isHeld = (silentMs: string) => `EXISTS (SELECT FROM inbox.replica r
   WHERE r.handlers ->> d.handler = d.digest AND ${isRecent(silentMs, 'r.beat_at')})`
 
+/**
+ * SQL condition: no replica has held the definition `d` for `orphanMs`, or for `silentMs` while another definition of its handler is held.
+ * Not at once, because after an outage of the database or a change of its clock, living replicas count as dead until their next heartbeat.
+ */
+const isExpired = (silentMs: string, orphanMs: string) => `(d.unheld_at <= inbox.now_ms() - ${orphanMs}::float8
+  OR d.unheld_at <= inbox.now_ms() - ${silentMs}::float8 AND EXISTS (
+    SELECT FROM inbox.definition o WHERE o.handler = d.handler AND o.unheld_at IS NULL))`
+
 export type Definitions = ReturnType<typeof createDefinitions>
 
 /**
  * The routes of all replicas. Accept creates runs by this table, on any replica, whichever handlers that replica has loaded. A definition
  * consists of a handler's types, sources, order and key paths, identified by a digest. A replica with heartbeats holds the definitions that its row
- * in `replica` names. A definition that no replica holds stays until another definition of its handler is held, until `orphanMs` has
- * passed, or until its handler is removed.
+ * in `replica` names. A definition that no replica holds stays until it expires (`isExpired`), or until its handler is removed.
  */
 export function createDefinitions({ db, replicaId, silentMs, orphanMs }: DefinitionsOptions) {
   let last: KnownDefinitions | undefined
@@ -85,11 +92,10 @@ export function createDefinitions({ db, replicaId, silentMs, orphanMs }: Definit
        WHERE ${isHeld('$1')} = (d.unheld_at IS NOT NULL)`,
       [silentMs],
     )
-    const removed = await trx.query(
-      `DELETE FROM inbox.definition d WHERE d.unheld_at <= inbox.now_ms() - $1::bigint OR (d.unheld_at IS NOT NULL AND EXISTS (
-         SELECT FROM inbox.definition o WHERE o.handler = d.handler AND o.unheld_at IS NULL)) RETURNING handler`,
-      [orphanMs],
-    )
+    const removed = await trx.query(`DELETE FROM inbox.definition d WHERE ${isExpired('$1', '$2')} RETURNING handler`, [
+      silentMs,
+      orphanMs,
+    ])
     if (isChanged || removed.length > 0) await raiseVersion(trx)
   }
 
@@ -133,7 +139,7 @@ export function createDefinitions({ db, replicaId, silentMs, orphanMs }: Definit
              SELECT FROM jsonb_each_text($2::jsonb) o
              WHERE NOT EXISTS (SELECT FROM inbox.definition d WHERE d.handler = o.key AND d.digest = o.value)) AS "isHolding",
            EXISTS (SELECT FROM inbox.definition d
-             WHERE ${isHeld('$3')} = (d.unheld_at IS NOT NULL) OR d.unheld_at <= inbox.now_ms() - $4::bigint) AS "isDue"
+             WHERE ${isHeld('$3')} = (d.unheld_at IS NOT NULL) OR ${isExpired('$3', '$4')}) AS "isDue"
          FROM inbox.counter c`,
         [replicaId, digestsOf(registered?.held ?? []), silentMs, orphanMs],
       )

@@ -11,8 +11,9 @@ export type Failure = 'again' | 'full' | 'gone' | 'bug'
 
 const again = new Set(['40001', '40P01', '55P03'])
 const full = '53100'
-/** Error codes of a certificate that is not trusted. */
-const untrusted = /CERT|VERIFY_LEAF_SIGNATURE/
+/** Error codes of a certificate whose authority is unknown, and of other faults of a certificate. */
+const untrusted = /SELF_SIGNED|ISSUER_CERT|CERT_UNTRUSTED|VERIFY_LEAF_SIGNATURE/
+const badCertificate = /^CERT_|^ERR_TLS_CERT/
 /** Error codes of the socket, and messages of the pool. */
 const network = /^E(CONN|PIPE|HOST|NET|TIMEDOUT|AI_AGAIN|NOTFOUND|PROTO|MFILE|NFILE)|^ERR_SSL_|^ENOENT$/
 const ofConnection = /connection|Client was closed|timeout|terminat/i
@@ -31,6 +32,7 @@ export function classifyFailure(thrown: unknown): Failure {
     code === '25006' ||
     code === '25P03' ||
     untrusted.test(code) ||
+    badCertificate.test(code) ||
     network.test(code)
   )
     return 'gone'
@@ -88,5 +90,6 @@ const startHints: readonly (readonly [RegExp, string])[] = [
     "create it with CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0, or correct the name in INBOX_DATABASE_URL",
   ],
   [untrusted, 'to trust its certificate, set NODE_EXTRA_CA_CERTS, or sslrootcert in INBOX_DATABASE_URL'],
+  [badCertificate, 'renew its certificate, or connect to a host name that the certificate contains'],
   [/^42501$/, 'grant the user the right to create a schema (GRANT CREATE ON DATABASE), or to use the schema inbox'],
 ]

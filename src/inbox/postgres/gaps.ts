@@ -51,11 +51,6 @@ export function createGaps({ db, onWarning }: GapsOptions) {
   /** Returns the gap if all replicas stood still; null if only this one did. */
   async function resume(now: number): Promise<Span | null> {
     return db.exclusively(async (trx) => {
-      // A later time is from before the clock was set back.
-      await trx.query(
-        `DELETE FROM inbox.meta WHERE (name = 'served_at' OR starts_with(name, $1)) AND value >= $2::bigint + $3::bigint`,
-        [heartbeatPrefix, now, stillServesMs],
-      )
       const last = await lastAccepted(trx, now, heartbeat)
       const silence = last !== null && now - last.at > maxSilenceMs ? { from: last.at, to: now } : null
       if (silence !== null) await record(trx, silence, 'stood_still')
@@ -167,6 +162,11 @@ async function lastAccepted(
   now: number,
   heartbeat: string,
 ): Promise<{ readonly at: number; readonly isServedByOthers: boolean; readonly wasStopped: boolean } | null> {
+  // A later time is from before the clock was set back.
+  await rows.query(
+    `DELETE FROM inbox.meta WHERE (name = 'served_at' OR starts_with(name, $1)) AND value >= $2::bigint + $3::bigint`,
+    [heartbeatPrefix, now, stillServesMs],
+  )
   const marks = await rows.query<{ name: string; value: number }>(
     `SELECT name, value FROM inbox.meta WHERE name = 'served_at' OR starts_with(name, $1)`,
     [heartbeatPrefix],
