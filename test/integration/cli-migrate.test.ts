@@ -1,5 +1,5 @@
 import Sqlite from 'better-sqlite3'
-import { existsSync, readdirSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { openWriterConnection } from '../../src/inbox/sqlite/connection.ts'
@@ -50,7 +50,7 @@ test('migrate upgrades an older database once, and keeps a copy', async () => {
   expect(await migrate()).toMatchObject({ code: 0, out: `nothing to do: ${file} has schema ${newest}\n` })
 })
 
-test('migrate refuses a newer database, one in use (75), and memory:', async () => {
+test('migrate refuses a database in use (75), and memory:', async () => {
   await using dir = await createTempDir()
   const file = join(dir.path, 'inbox.db')
   const migrate = (url = 'sqlite:./inbox.db') =>
@@ -58,12 +58,7 @@ test('migrate refuses a newer database, one in use (75), and memory:', async () 
   const codeOf = ({ errors }: { errors: string }) => (JSON.parse(errors) as { error: { code: string } }).error.code
 
   const db = await openWriterConnection(file)
-  db.prepare(`INSERT INTO kysely_migration (name, timestamp) VALUES ('9999-later', '2030')`).run()
   db.close()
-  const newer = await migrate()
-  expect([newer.code, codeOf(newer)]).toEqual([1, 'database_newer'])
-  expect(existsSync(`${file}.before-${newest.slice(0, 4)}`)).toBe(false)
-
   const lock = lockDatabase(file)
   const held = await migrate()
   lock.release()
