@@ -127,33 +127,19 @@ const size = {
   connections: Number(values.connections),
 }
 
-async function mainOfCluster(): Promise<void> {
+/** Prints results as a table, or as JSON. */
+function print<T>(results: T, render: (results: T) => string): void {
+  process.stdout.write(`${values.json ? JSON.stringify(results) : render(results)}\n`)
+}
+
+async function run(): Promise<void> {
+  if (values.rest !== undefined) return print(await measureRest(work, Number(values.rest)), renderRest)
+  if (values.emulator)
+    return print([await measureSending(size.events, 10), await measureSending(size.events, 50)], renderSending)
+  if (values.peers) return print(await measurePeers(work, size, report), renderPeers)
+  if (!values.postgres) return main()
   const results = await benchCluster({ ...size, work, say: report })
-  process.stdout.write(
-    `${values.json ? JSON.stringify({ events: size.events, results }) : renderClusterText(results)}\n`,
-  )
-}
-
-async function mainOfPeers(): Promise<void> {
-  const results = await measurePeers(work, size, report)
-  process.stdout.write(`${values.json ? JSON.stringify(results) : renderPeers(results)}\n`)
-}
-
-async function mainOfEmulator(): Promise<void> {
-  const results = [await measureSending(Number(values.events), 10), await measureSending(Number(values.events), 50)]
-  process.stdout.write(`${values.json ? JSON.stringify(results) : renderSending(results)}\n`)
-}
-
-async function mainOfRest(seconds: number): Promise<void> {
-  const results = await measureRest(work, seconds)
-  process.stdout.write(`${values.json ? JSON.stringify(results) : renderRest(results)}\n`)
-}
-
-function run(): Promise<void> {
-  if (values.rest !== undefined) return mainOfRest(Number(values.rest))
-  if (values.emulator) return mainOfEmulator()
-  if (values.peers) return mainOfPeers()
-  return values.postgres ? mainOfCluster() : main()
+  print({ events: size.events, results }, () => renderClusterText(results))
 }
 
 if (values.help) process.stdout.write(`${usage}\n`)

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { sign } from '../../src/signature/sign.ts'
 import { findBarriers, findBarriersInBoth, hasBrowser, sidewaysScroll } from '../support/browser.ts'
-import { apiOf, dialogOf, setUpDashboard, signIn } from '../support/dashboard-visits.ts'
+import { stageOf } from '../integration/emulator-stage.ts'
+import { dialogOf, setUpDashboard, signIn } from '../support/dashboard-visits.ts'
 import { until } from '../support/until.ts'
 import { expectHarmless, markup, walk } from '../support/visits.ts'
 
@@ -85,7 +86,7 @@ describe.skipIf(!hasBrowser)('every page of the dashboard (needs Chromium: set C
 
 describe.skipIf(!hasBrowser)('the dashboard of a true emulator (needs Chromium: set CHROMIUM_PATH)', () => {
   const on = setUpDashboard()
-  const get = (path: string) => apiOf(on.stage).get(path)
+  const get = async (path: string) => (await stageOf(on.stage.emulator).control('GET', path)).json.data
 
   test('A65 the sign-in needs the right password; signing out and ended sessions return to it', async () => {
     const page = await on.visitSignedOut('/')

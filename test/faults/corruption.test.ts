@@ -1,4 +1,3 @@
-import Sqlite from 'better-sqlite3'
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { systemClock } from '../../src/base/clock.ts'
@@ -10,7 +9,7 @@ import { counts } from '../counts.ts'
 import { digestOf } from '../support/history.ts'
 import { readLedger } from '../support/ledger.ts'
 import { recordingLog } from '../support/recording-log.ts'
-import { databaseFiles } from '../support/sqlite-files.ts'
+import { databaseFiles, rowsOf } from '../support/sqlite-files.ts'
 import { until } from '../support/until.ts'
 import { seed } from './stage.ts'
 
@@ -88,13 +87,10 @@ async function makeImage(ends: 'stop' | 'kill'): Promise<string> {
 
 /** True if the check of the whole file has succeeded. */
 function isChecked(file: string): boolean {
-  const db = new Sqlite(file, { readonly: true })
   try {
-    return db.prepare(`SELECT value FROM meta WHERE name = 'check_due'`).pluck().get() === 0
+    return rowsOf(file, `SELECT 1 FROM meta WHERE name = 'check_due' AND value = 0`).length === 1
   } catch {
     return false
-  } finally {
-    db.close()
   }
 }
 

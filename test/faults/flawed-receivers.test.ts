@@ -1,4 +1,3 @@
-import Sqlite from 'better-sqlite3'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -9,6 +8,7 @@ import { checkHistory, type Finding } from '../support/checks.ts'
 import { digestOf, eventDelivery, isAcknowledged, RecordingClient, type Delivery } from '../support/history.ts'
 import { readEffects } from '../support/ledger.ts'
 import { Sidecar, testToken } from '../support/sidecar.ts'
+import { rowsOf } from '../support/sqlite-files.ts'
 import { canTrace } from '../support/tools.ts'
 
 const receiver = fileURLToPath(new URL('../fixtures/flawed/flawed-receiver.ts', import.meta.url))
@@ -123,9 +123,8 @@ async function conclude(sidecar: Sidecar, client: RecordingClient): Promise<Find
       findings.push({ property: 'P7', what: `${again.id} was answered ${again.answer} in the end` })
   }
   await sidecar.stop()
-  const db = new Sqlite(sidecar.databaseFile)
-  const rows = db.prepare<[], { seq: number; id: string; raw: Buffer }>('SELECT seq, id, raw FROM event').all()
-  db.close()
+  const query = 'SELECT seq, id, raw FROM event'
+  const rows = rowsOf<{ seq: number; id: string; raw: Buffer }>(sidecar.databaseFile, query)
   const stored = rows.map(({ seq, id, raw }) => ({ seq, id, digest: digestOf(raw) }))
   const effects = await readEffects(sidecar.effectsFile)
   const secrets = [testSecret, testToken]

@@ -1,6 +1,7 @@
 import { tmpdir } from 'node:os'
 import type { EmulatorOptions } from '../../src/emulator/emulator.ts'
 import { beginCli, runCli, type CliResult } from '../support/cli.ts'
+import type { LogLine } from '../support/process-output.ts'
 import { createTestReceiver, type Answer } from './emulator-receiver.ts'
 import { controlToken, startStage } from './emulator-stage.ts'
 
@@ -28,16 +29,11 @@ export async function startSteered(answer: Answer, options: Partial<EmulatorOpti
   }
 }
 
-export interface Line {
-  readonly msg: string
-  readonly [name: string]: unknown
-}
-
 /** Parses the output of a command with `--json`. */
-export function linesOf({ out }: Pick<CliResult, 'out'>): readonly Line[] {
+export function linesOf({ out }: Pick<CliResult, 'out'>): readonly LogLine[] {
   return out
     .trim()
     .split('\n')
     .filter((line) => line !== '')
-    .map((line) => JSON.parse(line) as Line)
+    .map((line) => JSON.parse(line) as LogLine)
 }

@@ -1,24 +1,17 @@
-import Sqlite from 'better-sqlite3'
-import { existsSync, readdirSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { openWriterConnection } from '../../src/inbox/sqlite/connection.ts'
 import { lockDatabase } from '../../src/inbox/sqlite/lock.ts'
 import { migrations } from '../../src/inbox/sqlite/migrations.ts'
 import { runCli } from '../support/cli.ts'
+import { rowsOf } from '../support/sqlite-files.ts'
 import { createTempDir } from '../support/temp-dir.ts'
 
 const newest = migrations.at(-1)?.name ?? ''
 const oldest = migrations[0]?.name ?? ''
 
-const schemasOf = (file: string) => {
-  const db = new Sqlite(file, { readonly: true })
-  try {
-    return db.prepare('SELECT name FROM kysely_migration ORDER BY name').pluck().all()
-  } finally {
-    db.close()
-  }
-}
+const schemasOf = (file: string) => rowsOf(file, 'SELECT name FROM kysely_migration ORDER BY name')
 
 test('migrate upgrades an older database once, and keeps a copy', async () => {
   await using dir = await createTempDir()
@@ -41,16 +34,14 @@ test('migrate upgrades an older database once, and keeps a copy', async () => {
     out: `migrated ${file} from ${oldest} to ${newest}\nthe old file is kept as ${backup}\n`,
     errors: '',
   })
-  expect(schemasOf(file)).toEqual(migrations.map(({ name }) => name))
-  expect(schemasOf(backup)).toEqual([oldest])
-  const db = new Sqlite(file, { readonly: true })
-  expect(db.prepare(`SELECT value FROM meta WHERE name = 'of_the_test'`).pluck().get()).toBe(7)
-  db.close()
+  expect(schemasOf(file)).toEqual(migrations.map(({ name }) => ({ name })))
+  expect(schemasOf(backup)).toEqual([{ name: oldest }])
+  expect(rowsOf(file, `SELECT value FROM meta WHERE name = 'of_the_test'`)).toEqual([{ value: 7 }])
 
   expect(await migrate()).toMatchObject({ code: 0, out: `nothing to do: ${file} has schema ${newest}\n` })
 })
 
-test('migrate refuses a newer database, one in use (75), and memory:', async () => {
+test('migrate refuses a database in use (75), and memory:', async () => {
   await using dir = await createTempDir()
   const file = join(dir.path, 'inbox.db')
   const migrate = (url = 'sqlite:./inbox.db') =>
@@ -58,12 +49,7 @@ test('migrate refuses a newer database, one in use (75), and memory:', async () 
   const codeOf = ({ errors }: { errors: string }) => (JSON.parse(errors) as { error: { code: string } }).error.code
 
   const db = await openWriterConnection(file)
-  db.prepare(`INSERT INTO kysely_migration (name, timestamp) VALUES ('9999-later', '2030')`).run()
   db.close()
-  const newer = await migrate()
-  expect([newer.code, codeOf(newer)]).toEqual([1, 'database_newer'])
-  expect(existsSync(`${file}.before-${newest.slice(0, 4)}`)).toBe(false)
-
   const lock = lockDatabase(file)
   const held = await migrate()
   lock.release()

@@ -8,19 +8,13 @@ import { startStage, testSeed, type Stage } from './emulator-stage.ts'
 const secret = 'whsec_0123456789abcdef'
 const startAt = '2026-01-01T00:00:00.000Z'
 
-/** A receiver that answers only after `letGo`. */
-async function createHoldingReceiver() {
-  const held = Promise.withResolvers<void>()
-  const receiver = await createTestReceiver(() => held.promise.then(() => ({ status: 200 })))
-  return { ...receiver, letGo: held.resolve }
-}
-
 test.each([
   ['a reset', '/reset', undefined, true],
   ['a restore', '/restore', { name: 'kept' }, true],
   ['a change of the mode', '/clock', { mode: 'manual' }, false],
 ])('%s ends running and queued advances with 409', async (_what, path, body, isPutBack) => {
-  await using receiver = await createHoldingReceiver()
+  const held = Promise.withResolvers<void>()
+  await using receiver = await createTestReceiver(() => held.promise.then(() => ({ status: 200 })))
   await using stage = await startStage({ endpoints: [{ url: receiver.url, secret }] })
   await stage.control('POST', '/snapshot', { name: 'kept' })
   const advanced = stage.control('POST', '/clock/advance', { ms: 24 * 3_600_000 })
@@ -28,7 +22,7 @@ test.each([
   const behind = expect(stage.emulator.advance(1000)).rejects.toMatchObject({ code: 'bad_request' })
   const now = isPutBack ? startAt : new Date(stage.emulator.clock.now()).toISOString()
   expect((await stage.control('POST', path, body)).status).toBe(200)
-  receiver.letGo()
+  held.resolve()
   const { status, json } = await advanced
   expect([status, json.error]).toEqual([409, { code: 'conflict', message: expect.stringContaining('advance again') }])
   await behind

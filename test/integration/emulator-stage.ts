@@ -46,7 +46,7 @@ export function stageOf(emulator: Emulator) {
       ask(`${emulator.url}/_emulator${path}`, {
         method,
         headers: {
-          Authorization: `Bearer ${controlToken}`,
+          Authorization: `Bearer ${emulator.controlToken}`,
           ...(body !== undefined && { 'Content-Type': 'application/json' }),
           ...headers,
         },

@@ -190,11 +190,4 @@ describe('an unusable folder', () => {
     },
     90_000,
   )
-
-  it('is refused if a file never returns from a native call', { timeout: 30_000 }, async () => {
-    const source = `import { execSync } from 'node:child_process'; execSync('sleep 12')`
-    const { code, message } = await refusalOf({ 'a.mjs': source }, 5_000)
-    expect(code).toBe('handler_invalid')
-    expect(message).toMatch(/did not load within 5000 ms; last file read: .*\/a\.mjs$/)
-  })
 })

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import sqlKind from '../../handlers/sinks/sql.ts'
 import { anItem, aSinkContext, underTest } from '../support/sink-items.ts'
+import { rowsOf } from '../support/sqlite-files.ts'
 import { createTempDir, type TempDir } from '../support/temp-dir.ts'
 
 function aSqlSink(dir: TempDir, more: Record<string, unknown> = {}) {
@@ -10,14 +11,7 @@ function aSqlSink(dir: TempDir, more: Record<string, unknown> = {}) {
   return underTest(sqlKind.create({ name: 'warehouse', options }, { baseDir: dir.path }))
 }
 
-function ask(dir: TempDir, sql: string): Record<string, unknown>[] {
-  const db = new Sqlite(join(dir.path, 'sub/events.db'))
-  try {
-    return db.prepare<[], Record<string, unknown>>(sql).all()
-  } finally {
-    db.close()
-  }
-}
+const ask = (dir: TempDir, sql: string) => rowsOf<Record<string, unknown>>(join(dir.path, 'sub/events.db'), sql)
 
 const trade = (id: string, amount: string, created = '2026-01-31T14:03:22Z') =>
   anItem(

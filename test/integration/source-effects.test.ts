@@ -1,4 +1,3 @@
-import Sqlite from 'better-sqlite3'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -21,6 +20,7 @@ import {
 import { kcat, startKafkaMock } from '../support/kafka-mock.ts'
 import { deliver, eventBytes } from '../support/signed.ts'
 import { startSmtp } from '../support/smtp.ts'
+import { rowsOf } from '../support/sqlite-files.ts'
 import { freePort } from '../support/stream-sinks.ts'
 import { createTempDir } from '../support/temp-dir.ts'
 import { until } from '../support/until.ts'
@@ -130,19 +130,13 @@ test('one id from two sources has two effects in every sink', async () => {
   expect(new Set(smtp.mails.map(({ headers }) => headers.get('message-id')?.[0])).size).toBe(2)
   expect((await readFile(join(folder, 'exec'), 'utf8')).trim().split('\n').toSorted()).toEqual(ids.toSorted())
   expect((await readFile(join(folder, 'events.ndjson'), 'utf8')).trim().split('\n')).toHaveLength(2)
-  using database = Object.assign(new Sqlite(join(folder, 'sink.db')), {
-    [Symbol.dispose]() {
-      database.close()
-    },
-  })
-  const tables = database
-    .prepare<[], string>(
-      `SELECT s.name FROM sqlite_schema s, pragma_table_info(s.name) c WHERE s.type = 'table' AND c.name = 'event_id'`,
-    )
-    .pluck()
-    .all()
-  const rows = tables.flatMap((name) => database.prepare<[], string>(`SELECT event_id FROM "${name}"`).pluck().all())
-  expect(rows.toSorted((a, b) => a.localeCompare(b))).toEqual(ids.toSorted())
+  const database = join(folder, 'sink.db')
+  const tables = rowsOf<{ name: string }>(
+    database,
+    `SELECT s.name FROM sqlite_schema s, pragma_table_info(s.name) c WHERE s.type = 'table' AND c.name = 'event_id'`,
+  )
+  const rows = tables.flatMap(({ name }) => rowsOf<{ event_id: string }>(database, `SELECT event_id FROM "${name}"`))
+  expect(rows.map((row) => row.event_id).toSorted((a, b) => a.localeCompare(b))).toEqual(ids.toSorted())
   if (connection !== null && manager !== null) {
     const consumer = await jetstream(connection).consumers.get('ONCHAIN')
     const messages = await consumer.fetch({ max_messages: 2 })

@@ -1,6 +1,5 @@
 import { once } from 'node:events'
-import { copyFileSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { readFileSync, writeFileSync } from 'node:fs'
 import type { Worker } from 'node:worker_threads'
 import Database from 'better-sqlite3'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
@@ -12,8 +11,10 @@ import { silentLogger, type Logger } from '../../src/base/log.ts'
 import { openInbox, startServing } from '../../src/inbox/open.ts'
 import { anEvent, ordered } from '../conformance/stage.ts'
 import { Sidecar } from '../support/sidecar.ts'
-import { createTempDir } from '../support/temp-dir.ts'
+import { databaseFiles } from '../support/sqlite-files.ts'
 import { until } from '../support/until.ts'
+
+const { newDatabaseFile, copyDatabase } = databaseFiles()
 
 async function anInbox(file: string, options: Omit<SqliteInboxOptions, 'file'> = {}) {
   const inbox = await createSqliteInbox({ file, ...options })
@@ -31,8 +32,7 @@ function threadsOf(name: string): readonly Worker[] {
 
 describe('the inbox in its threads', () => {
   test('logs at the start which runs became dead letters after too many crashes', async () => {
-    await using dir = await createTempDir()
-    const file = join(dir.path, 'inbox.db')
+    const file = newDatabaseFile()
     const lines: object[] = []
     const error = (fields: object, message: string) => void lines.push({ ...fields, message })
     const log = Object.assign(Object.create(silentLogger) as Logger, { error })
@@ -53,8 +53,7 @@ describe('the inbox in its threads', () => {
   })
 
   test('warns once of a failing replay, and continues others', async () => {
-    await using dir = await createTempDir()
-    const file = join(dir.path, 'inbox.db')
+    const file = newDatabaseFile()
     const { store, ...opened } = await openFileStore(file, { clock: systemClock })
     store.transact([], () => {
       store.register([ordered])
@@ -78,8 +77,8 @@ describe('the inbox in its threads', () => {
   })
 
   test('fails once when its writer thread dies: pending and later calls reject, queries still work', async () => {
-    await using dir = await createTempDir()
-    await using inbox = await anInbox(join(dir.path, 'inbox.db'))
+    const file = newDatabaseFile()
+    await using inbox = await anInbox(file)
     await inbox.register([ordered])
     await inbox.accept([anEvent('a')])
     await inbox.claim({ handlers: ['ordered'], max: 1, owner: 'me', suspects: false })
@@ -100,15 +99,14 @@ describe('the inbox in its threads', () => {
     expect(inbox.health()).toMatchObject({ ok: false, reason: expect.stringContaining('the writer thread died') })
     expect(await inbox.event('a')).toMatchObject({ seq: 1 })
     await inbox.close()
-    await using again = await anInbox(join(dir.path, 'inbox.db'))
+    await using again = await anInbox(file)
     expect(again.integrity).toMatchObject({ lastSeq: 1, missingSeqs: 0, cleanStop: false })
     expect(failures).toHaveLength(1)
   })
 
   test('replaces a reader thread that dies: its calls reject, and the next query works', async () => {
-    await using dir = await createTempDir()
     const readers = threadsOf('reader')
-    await using inbox = await anInbox(join(dir.path, 'inbox.db'))
+    await using inbox = await anInbox(newDatabaseFile())
     await inbox.accept([anEvent('a')])
     await inbox.gaps()
     const pending = expect(inbox.stats()).rejects.toMatchObject({ code: 'store_unavailable' })
@@ -120,9 +118,8 @@ describe('the inbox in its threads', () => {
   })
 
   test('ends the reader thread when it is idle, and starts it again for the next query', async () => {
-    await using dir = await createTempDir()
     const readers = threadsOf('reader')
-    await using inbox = await anInbox(join(dir.path, 'inbox.db'))
+    await using inbox = await anInbox(newDatabaseFile())
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     onTestFinished(() => void vi.useRealTimers())
     await inbox.gaps()
@@ -139,8 +136,7 @@ describe('the inbox in its threads', () => {
   })
 
   test('finds a damaged page in the structure check; close waits neither for a check nor for a dead writer', async () => {
-    await using dir = await createTempDir()
-    const file = join(dir.path, 'inbox.db')
+    const file = newDatabaseFile()
     const [checkers, writers] = [threadsOf('checker'), threadsOf('writer')]
     await using sound = await anInbox(file)
     await sound.accept(Array.from({ length: 500 }, (_, n) => anEvent(`e${n}`, { raw: Buffer.alloc(500, n) })))
@@ -162,12 +158,10 @@ describe('the inbox in its threads', () => {
   })
 
   test('reports a due check after an unclean stop until one succeeds', async () => {
-    await using dir = await createTempDir()
-    const file = join(dir.path, 'inbox.db')
+    const file = newDatabaseFile()
     const left = await openFileStore(file, { clock: systemClock })
     left.db.close() // Like a kill.
-    const image = join(dir.path, 'image.db')
-    for (const suffix of ['', '.seq']) copyFileSync(file + suffix, image + suffix)
+    const image = copyDatabase(file)
     left.close()
 
     const opened: object[] = []

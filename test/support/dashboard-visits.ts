@@ -84,16 +84,3 @@ export async function signIn(page: Page, { user, password }: DashboardStage['log
   await page.getByRole('button', { name: 'Sign in' }).click()
   await page.getByRole('button', { name: 'Sign out' }).waitFor()
 }
-
-/** The control API of a stage, with its token. */
-export function apiOf({ url, emulator }: DashboardStage) {
-  return {
-    // Tests check the shape.
-    async get(path: string): Promise<ReturnType<typeof JSON.parse>> {
-      const headers = { Authorization: `Bearer ${emulator.controlToken}` }
-      const response = await fetch(`${url}/_emulator${path}`, { headers })
-      const { data } = (await response.json()) as { data: unknown }
-      return data
-    },
-  }
-}

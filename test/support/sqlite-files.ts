@@ -1,3 +1,4 @@
+import Sqlite from 'better-sqlite3'
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -24,4 +25,14 @@ export function databaseFiles(folder = tmpdir()) {
   }
 
   return { newDatabaseFile, copyDatabase }
+}
+
+/** The rows that a query finds in a database. */
+export function rowsOf<T>(file: string, query: string): T[] {
+  const db = new Sqlite(file, { readonly: true })
+  try {
+    return db.prepare<[], T>(query).all()
+  } finally {
+    db.close()
+  }
 }

@@ -28,7 +28,7 @@ describe('sign and verify', () => {
   )
 
   const [secret, other] = parseSecrets('new:0123456789abcdef,old:fedcba9876543210')
-  const body = Buffer.from('{"id":"evt_1"}')
+  const body = Buffer.from('{"id": "evt_1"}\n')
   const signature = sign(body, secret!)
 
   test('A30 use the UTF-8 bytes of a secret, even if it looks like base64 or hex', () => {
@@ -50,7 +50,7 @@ describe('sign and verify', () => {
     ['A30 a last character that is not hex', `${signature.slice(0, 63)}g`, 'malformed'],
     ['A30 a line break after it', `${signature}\n`, 'malformed'],
     ['A30 letters that only fold to hex', `${signature.slice(0, 63)}\u212a`, 'malformed'],
-    ['R73 R75 of the body with a line break', sign(Buffer.from('{"id":"evt_1"}\n'), secret!), 'mismatch'],
+    ['R73 R75 of the same JSON with other white space', sign(Buffer.from('{"id":"evt_1"}'), secret!), 'mismatch'],
     ['R75 with another secret', sign(body, 'another secret !'), 'mismatch'],
     ['R75 with an empty secret', sign(body, ''), 'mismatch'],
   ])('%s is rejected', (_title, header, reason) => {

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 import { backupDatabase, restoreDatabase, verifyBackup } from '../../src/inbox/sqlite/backup.ts'
 import { createSqliteInbox } from '../../src/inbox/sqlite/inbox.ts'
 import { anEvent, ordered } from '../conformance/stage.ts'
-import { databaseFiles } from '../support/sqlite-files.ts'
+import { databaseFiles, rowsOf } from '../support/sqlite-files.ts'
 
 const { newDatabaseFile, copyDatabase } = databaseFiles()
 
@@ -41,9 +41,7 @@ test('a backup does not restart or change when another process writes', async ()
   other.close()
   expect(shown.length).toBeGreaterThan(2)
   expect(shown).toEqual(shown.toSorted((a, b) => a - b))
-  const copy = new Sqlite(it.at('copy.db'), { readonly: true })
-  expect(copy.prepare('SELECT count(*) FROM quarantine').pluck().get()).toBe(0)
-  copy.close()
+  expect(rowsOf(it.at('copy.db'), 'SELECT id FROM quarantine')).toEqual([])
 })
 
 test('a backup overwrites nothing, and leaves no files after a failure', async () => {
