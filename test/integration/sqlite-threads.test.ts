@@ -52,6 +52,11 @@ describe('the inbox in its threads', () => {
     expect(lines).toHaveLength(1)
   })
 
+  test('accepts deliveries before the gaps are read at the start', async () => {
+    await using inbox = await anInbox(newDatabaseFile())
+    await startServing({ ...inbox, gaps: () => new Promise<never>(() => {}) }, systemClock, silentLogger)
+  })
+
   test('warns once of a failing replay, and continues others', async () => {
     const file = newDatabaseFile()
     const { store, ...opened } = await openFileStore(file, { clock: systemClock })

@@ -33,7 +33,10 @@ export function createEndpointQueue({ clock, parallel, attempt, onChange }: Endp
 
   function takeDue(now: number): Delivery[] {
     const count = countWhile(waiting, ({ at }) => at <= now)
-    return waiting.splice(0, count).map(({ delivery }) => delivery).reverse()
+    return waiting
+      .splice(0, count)
+      .map(({ delivery }) => delivery)
+      .reverse()
   }
 
   function advance(): void {

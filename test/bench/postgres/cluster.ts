@@ -75,7 +75,9 @@ function planMeasurements(postgres: BenchPostgres, { events, connections, work }
     given: Partial<BurstOptions> = {},
   ) => {
     const handlersDir = writeHandlers(join(mkdtempSync(join(work, 'cluster-')), 'handlers'), handlers)
-    return measureBurst(postgres, { replicas, events, keys, connections, handlersDir, until, ...given })
+    // As many per replica as for one.
+    const all = connections * replicas
+    return measureBurst(postgres, { replicas, events, keys, connections: all, handlersDir, until, ...given })
   }
   const each = (name: string, measure: (replicas: number) => Promise<Figures>) =>
     replicaCounts.map((replicas) => ({ name, replicas, measure: () => measure(replicas) }))
