@@ -86,7 +86,10 @@ function create({ options }: SinkSetup<Options>): Readonly<SinkDefinition<'*'>> 
       const invalid = sorted.filter((item) => item.payload !== undefined && mailOf(item) === undefined)
       requireValid(items, invalid, rule, log)
       const opened = await transport.get()
-      if (remaining.size > maxRemembered) remaining.clear()
+      for (const id of remaining.keys()) {
+        if (remaining.size <= maxRemembered) break
+        remaining.delete(id)
+      }
       const refusals: NodemailerError[] = []
       for (const [to, part] of Map.groupBy(sorted, ({ id }) => remaining.get(id) ?? options.to.join())) {
         if (to === '') continue
@@ -100,7 +103,12 @@ function create({ options }: SinkSetup<Options>): Readonly<SinkDefinition<'*'>> 
             headers: { 'Auto-Submitted': 'auto-generated' },
             signal,
           })
-          .catch((error: NodemailerError) => refusalOfAll(error, sorted.length > 1))
+          .catch((error: NodemailerError) => {
+            // Others have the mail of a remembered item, so it is no dead letter if the rest is refused for good.
+            const isRepeat = part.some(({ id }) => remaining.has(id))
+            if (isRepeat && error.rejectedErrors !== undefined) return error
+            throw toRefusal(error, sorted.length > 1)
+          })
         if (rejectedErrors.length > 0) log.warn({ rejected: rejectedErrors.length }, 'mail server rejected recipients')
         const temporary = rejectedErrors.filter((error) => !isPermanent(error))
         for (const { id } of part) remaining.set(id, temporary.map(({ recipient }) => recipient).join())
@@ -147,15 +155,14 @@ function messageId(items: readonly SinkItem[], from: string): string {
 const isPermanent = ({ responseCode = 0 }: NodemailerError) => responseCode >= 500 && responseCode !== 503
 
 /**
- * Returns an error about recipients that the server may accept later. Throws a TerminalError if it permanently rejected the mail,
- * else the error itself. It doesn't say which item of a digest was rejected: all are retried, until that one is sent alone.
+ * A TerminalError if the server permanently rejected the mail for all recipients, else the error itself. It doesn't say which item of a
+ * digest was rejected: all are retried, until that one is sent alone.
  */
-function refusalOfAll(error: NodemailerError, isDigest: boolean): NodemailerError {
-  if (error.rejectedErrors?.some((refusal) => !isPermanent(refusal))) return error
+function toRefusal(error: NodemailerError, isDigest: boolean): Error {
   const isMailError = error.code === 'EENVELOPE' || error.code === 'EMESSAGE'
-  if (isMailError && isPermanent(error) && !isDigest)
-    throw new TerminalError(`the mail server rejected the mail: ${error.message}`, { cause: error })
-  throw error
+  const isForGood = isMailError && [error, ...(error.rejectedErrors ?? [])].every(isPermanent)
+  if (!isForGood || isDigest) return error
+  return new TerminalError(`the mail server rejected the mail: ${error.message}`, { cause: error })
 }
 
 type Placeholder = (typeof placeholders)[number]

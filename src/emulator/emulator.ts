@@ -209,7 +209,10 @@ export function createEmulator(options: EmulatorOptions): Emulator {
       own.find((webhook) => webhook.url === url) ??
       own.find((webhook) => webhook.isFromStart && endpoints.every((endpoint) => endpoint.url !== webhook.url))
     if (existing === undefined) accounts.addWebhook(accountId, { url, events, secret, isFromStart: true })
-    else accounts.updateWebhook(existing, { url, events, secret })
+    else {
+      accounts.updateWebhook(existing, { url, events, secret })
+      accounts.moveAlerts(accountId, existing.url, url)
+    }
   }
 
   function addPriceAlerts(): void {

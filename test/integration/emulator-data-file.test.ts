@@ -68,10 +68,14 @@ test('R81 the file is written every minute, also after a failure; a killed proce
   await resumed.control('POST', '/clock/advance', { ms: 30_000 })
   expect(resumed.emulator.deliveries.counts().attempts).toBe(attempts + pending)
   expect(resumed.emulator.deliveries.list({}, 1)).toMatchObject([{ attempts: 2, state: 'pending' }])
+  const { address, network } = (await resumed.control('GET', '/world')).json.data.newestTokens[0]
+  const alert = { type: 'price_above', address, network, threshold: 1e9, webhook_url: receiver.url }
+  expect((await resumed.rest('/alerts', postJson(alert))).status).toBe(201)
   await resumed.emulator.stop()
-  // The webhook follows the endpoint.
+  // The webhook follows the endpoint, and alerts follow the webhook.
   await using moved = await open(file, { endpoints: [{ ...endpoints[0]!, url: closedPort }] })
   expect(moved.emulator.accounts.webhooks()).toMatchObject([{ url: closedPort }])
+  expect(moved.emulator.accounts.alerts()).toMatchObject([{ webhookUrl: closedPort }])
 })
 
 test('events that arise while the file is written are pending in it', async () => {

@@ -144,9 +144,20 @@ describe('the sink `email`', () => {
     await sink.send([trade('evt_1'), { ...trade('evt_2'), id: '8' }], context)
     expect(smtp.mails.map((mail) => mail.to)).toEqual([to.slice(3), to.slice(1, 3), to])
     expect(smtp.mails[1]!.text).toBe(smtp.mails[0]!.text)
-    expect(context.lines.map(({ rejected }) => rejected)).toEqual([3, 2])
+    // The others have the mail.
+    const other = { ...trade('evt_3'), id: '9' }
+    smtp.refusals.push({ at: 'recipient', code: 451 })
+    await expect(sink.send([other], context)).rejects.toMatchObject({ responseCode: 451 })
+    smtp.refusals.push({ at: 'recipient', code: 550 })
+    await sink.send([other], context)
+    expect(context.lines.map(({ rejected }) => rejected)).toEqual([3, 2, 1, 1])
     // The breaker counts no failure.
-    expect(pauses).toEqual([0, 0])
+    expect(pauses).toEqual([0, 0, 0])
+    smtp.refusals.push(...[550, 550, 451, 550].map((code) => ({ at: 'recipient', code }) as const))
+    const nobody = await sink.send([{ ...other, id: '10' }], context).catch((thrown: unknown) => thrown)
+    expect(nobody).not.toBeInstanceOf(TerminalError)
+    await sink.send([{ ...other, id: '10' }], context)
+    expect(smtp.mails.at(-1)?.to).toEqual(to)
   })
 
   test('logs in over TLS, with smtps from the start; a wrong password is retried and not shown', async () => {

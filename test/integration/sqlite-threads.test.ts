@@ -149,9 +149,11 @@ describe('the inbox in its threads', () => {
     const aborted = expect(sound.quickCheck()).rejects.toMatchObject({ code: 'shutting_down' })
     await new Promise(setImmediate)
     // As if the check of a large table went on.
-    vi.spyOn(checkers[1]!, 'terminate').mockReturnValue(new Promise(() => {}))
+    const goesOn = vi.spyOn(checkers[1]!, 'terminate').mockReturnValue(new Promise(() => {}))
     await sound.close()
     await aborted
+    goesOn.mockRestore()
+    await checkers[1]!.terminate()
     const bytes = readFileSync(file)
     bytes.fill(0xa5, bytes.length - 2 * 4096, bytes.length - 2 * 4096 + 200)
     writeFileSync(file, bytes)

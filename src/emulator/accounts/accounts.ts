@@ -263,6 +263,11 @@ export function createAccounts(options: AccountsOptions) {
       changeAlerts(others, { kind: 'remove-alert', alertId })
       onEndpointDeleted()
     },
+    /** The account's alerts that post to `from` post to `to` instead. */
+    moveAlerts(accountId: string, from: string, to: string): void {
+      const isMoved = (alert: Alert) => alert.accountId === accountId && alert.webhookUrl === from
+      update({ alerts: state.alerts.map((alert) => (isMoved(alert) ? { ...alert, webhookUrl: to } : alert)) })
+    },
     /** Marks a one-shot alert as fired (A17). */
     setAlertTriggered(alertId: string): void {
       const alert = alertOf(alertId)

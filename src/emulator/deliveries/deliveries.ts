@@ -57,13 +57,16 @@ export function createDeliveries(options: DeliveriesOptions) {
     const queue = createEndpointQueue({
       clock,
       parallel,
-      attempt: (delivery) =>
-        attempt(delivery).catch((error: unknown) => {
+      attempt(delivery) {
+        const startEpoch = epoch
+        return attempt(delivery).catch((error: unknown) => {
+          log.error({ deliveryId: delivery.deliveryId, error: messageOf(error) }, 'delivery attempt failed')
+          if (startEpoch !== epoch || delivery.state !== 'pending') return
           // A pending delivery would be due again at once, and its attempt would fail again.
           settle(delivery, 'undelivered')
           delivery.lastFailure = messageOf(error)
-          log.error({ deliveryId: delivery.deliveryId, error: delivery.lastFailure }, 'delivery attempt failed')
-        }),
+        })
+      },
       onChange(inFlight) {
         sums.inFlight += inFlight
         resolveWaiters()

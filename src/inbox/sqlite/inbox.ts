@@ -113,7 +113,7 @@ export async function createSqliteInbox(options: SqliteInboxOptions): Promise<Sq
 
   async function close(): Promise<void> {
     const closed = new InboxError('shutting_down', 'the inbox is closed')
-    // Not awaited: the check of a large table takes minutes.
+    // Not awaited: the check of a large table takes minutes. A process that ends waits for it.
     void checker?.close(closed)
     if (failure === undefined) await writer.call('close', []).catch(() => {})
     writer.end(closed)
