@@ -276,3 +276,6 @@ export function sentIdOf(event: Pick<StoredEvent, 'id' | 'secretLabel'>): string
 export function keyOfSource(source: string, key: string): string {
   return source === defaultSource ? key : `:${source}:${key}`
 }
+
+/** Handling of a PostgreSQL database with an older schema: `refuse` to open it, or upgrade it (`auto`). */
+export type MigrateSetting = 'refuse' | 'auto'

@@ -1,6 +1,6 @@
 import { describeDatabase } from '../../base/database-url.ts'
 import { InboxError, messageOf } from '../../base/errors.ts'
-import type { OnUpgrade } from '../types.ts'
+import type { MigrateSetting, OnUpgrade } from '../types.ts'
 import { connectionConfig, createPool } from './connection.ts'
 import type { Rows } from './database.ts'
 import { toStartError } from './failure.ts'
@@ -11,9 +11,6 @@ import { createHash } from 'node:crypto'
 import { acceptFunctions } from './functions/accept.ts'
 import { claimFunctions } from './functions/claim.ts'
 import { settleFunctions } from './functions/settle.ts'
-
-/** Handling of a database with an older schema: `refuse` to open it, or upgrade it (`auto`). */
-export type MigrateSetting = 'refuse' | 'auto'
 
 export interface SchemaChange {
   /** Newest migration before; null for an empty database. */
