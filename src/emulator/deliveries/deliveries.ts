@@ -143,7 +143,7 @@ export function createDeliveries(options: DeliveriesOptions) {
     delivery.nextAttemptAt = null
     sums.pending--
     sums[state]++
-    if (++settledCount % pruneEvery === 0) store.prune()
+    if (++settledCount % pruneEvery === 0) store.prune(sums.pending)
   }
 
   function recordAttempt(

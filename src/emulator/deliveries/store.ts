@@ -64,10 +64,13 @@ export function createDeliveryStore(stored: readonly Delivery[] = []) {
         (type === undefined || type === delivery.eventType)
       return [...latest.values()].filter(matches)
     },
-    /** Deletes the oldest settled deliveries beyond 10,000. */
-    prune(): void {
-      const settled = [...deliveries.values()].filter(({ state }) => state !== 'pending')
-      for (const { deliveryId } of settled.slice(0, -maxSettled)) deliveries.delete(deliveryId)
+    /** Deletes the oldest settled deliveries beyond 10,000. `pending`: how many are not settled. */
+    prune(pending: number): void {
+      let surplus = deliveries.size - pending - maxSettled
+      for (const { deliveryId, state } of deliveries.values()) {
+        if (surplus <= 0) return
+        if (state !== 'pending' && deliveries.delete(deliveryId)) surplus--
+      }
     },
     clear(): void {
       deliveries.clear()
