@@ -155,8 +155,8 @@ function messageId(items: readonly SinkItem[], from: string): string {
 const isPermanent = ({ responseCode = 0 }: NodemailerError) => responseCode >= 500 && responseCode !== 503
 
 /**
- * A TerminalError if the server permanently rejected the mail for all recipients, else the error itself. It doesn't say which item of a
- * digest was rejected: all are retried, until that one is sent alone.
+ * A TerminalError if the server permanently rejected the mail for all recipients, else the error itself. The server doesn't say which
+ * item of a digest it rejected, so all are retried until the rejected one is sent alone.
  */
 function toRefusal(error: NodemailerError, isDigest: boolean): Error {
   const isMailError = error.code === 'EENVELOPE' || error.code === 'EMESSAGE'

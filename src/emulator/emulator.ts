@@ -204,7 +204,7 @@ export function createEmulator(options: EmulatorOptions): Emulator {
     // The receiver of the account's alerts knows this secret too.
     accounts.setAlertSecret(accountId, secret)
     const own = accounts.webhooks(accountId)
-    // An endpoint with a new URL takes over an unused webhook of an earlier start, so that restarts don't add webhooks.
+    // An endpoint with a new URL replaces an unused one of an earlier start, so that restarts don't add webhooks.
     const existing =
       own.find((webhook) => webhook.url === url) ??
       own.find((webhook) => webhook.isFromStart && endpoints.every((endpoint) => endpoint.url !== webhook.url))

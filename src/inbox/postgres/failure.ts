@@ -13,7 +13,7 @@ const again = new Set(['40001', '40P01', '55P03'])
 const full = '53100'
 /** Error codes of a certificate whose authority is unknown, and of other faults of a certificate. */
 const untrusted = /SELF_SIGNED|ISSUER_CERT|CERT_UNTRUSTED|VERIFY_LEAF_SIGNATURE/
-const badCertificate = /CERT/
+const badCertificate = /CERT|VERIFY_LEAF_SIGNATURE/
 /** Error codes of the socket, and messages of the pool. */
 const network = /^E(CONN|PIPE|HOST|NET|TIMEDOUT|AI_AGAIN|NOTFOUND|PROTO|MFILE|NFILE)|^ERR_SSL_|^ENOENT$/
 const ofConnection = /connection|Client was closed|timeout|terminat/i
@@ -31,7 +31,6 @@ export function classifyFailure(thrown: unknown): Failure {
     code === '57014' ||
     code === '25006' ||
     code === '25P03' ||
-    untrusted.test(code) ||
     badCertificate.test(code) ||
     network.test(code)
   )
